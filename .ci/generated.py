@@ -1,8 +1,9 @@
 """What is generated in this repository: compare it with what it is made from, or make it anew with ``--write``.
 
-reports/ and the marked parts of README.md are made from reports/data/*.json, specs/*/chapters.toml and
-specs/findings.toml. The example in README.md is the output of its command. specs/notation.md is made from
-specs/*/claims.toml, and dpverify/papers/index.json from the files that register checks.
+reports/ and the marked parts of README.md are made from reports/data/*.json,
+specs/*/chapters.toml and specs/findings.toml. The example in README.md is the output of
+its command. specs/notation.md is made from specs/*/claims.toml, and
+dpverify/papers/index.json from the files that register checks.
 
 The data in reports/data come from runs (``dpverify verify --budget standard --report reports``, ``dpverify compare ...
 --report reports``, ``dpverify bench --report reports``). They are only compared: the record and the code that a verdict
@@ -56,7 +57,9 @@ README = ROOT / "README.md"
 SPECS = ROOT / "specs"
 NOTATION = SPECS / "notation.md"
 QUOTATIONS = ROOT / "docs" / "about-each-other.md"
-OUTSIDE = {key: Path("examples", key, key, "specs", key) for key in ("abadi2016", "arora2023")}
+OUTSIDE = {
+    key: Path("examples", key, key, "specs", key) for key in ("abadi2016", "arora2023")
+}
 """Papers in docs/examples, with the folders of their records. Those with a recorded run have pages in reports/."""
 RECORDED_PAGES = (
     COMPARISON_PAGE,
@@ -76,9 +79,14 @@ def index_of_checks() -> Index:
     """What each file with checks judges, and the seconds of a search, which follow from what all checks declare."""
     specs, recorded_seconds, seconds = load_specs(SPECS), index().search_seconds, {}
     for budget in ("smoke", "standard", "full"):
-        shares, before = Suite(specs, budget, seed=0).computed_shares(), recorded_seconds.get(budget, 0.0)
+        shares, before = (
+            Suite(specs, budget, seed=0).computed_shares(),
+            recorded_seconds.get(budget, 0.0),
+        )
         if shares.whole != math.inf:
-            raise SystemExit(f"all checks must fit into the {budget} budget: declare less, or raise the budget")
+            raise SystemExit(
+                f"all checks must fit into the {budget} budget: declare less, or raise the budget"
+            )
         stays = before / CLOSE <= shares.divisible <= before * CLOSE
         seconds[budget] = before if stays else shares.divisible
     return made_index(packages(), seconds)
@@ -97,16 +105,26 @@ def pages() -> dict[Path, str]:
 @cache
 def all_specs() -> Specs:
     """The bundled papers and those of docs/examples."""
-    return read_specs(SPECS, Problems(), {key: QUOTATIONS.parent / folder for key, folder in OUTSIDE.items()})
+    return read_specs(
+        SPECS,
+        Problems(),
+        {key: QUOTATIONS.parent / folder for key, folder in OUTSIDE.items()},
+    )
 
 
 def quotations() -> str:
     """The page of what papers say about each other: the bundled ones, and those of docs/examples."""
     specs = all_specs()
-    targets = {key: f"{folder.as_posix()}/claims.toml" for key, folder in OUTSIDE.items()}
+    targets = {
+        key: f"{folder.as_posix()}/claims.toml" for key, folder in OUTSIDE.items()
+    }
     for key, run in recorded(REPORTS).items():
-        places = replace(lay_out(key, run).places(run), here="README.md", folder="../reports/")
-        targets |= {key: f"../reports/{key}.md"} | {claim: places.target(claim) for claim in places.pages}
+        places = replace(
+            lay_out(key, run).places(run), here="README.md", folder="../reports/"
+        )
+        targets |= {key: f"../reports/{key}.md"} | {
+            claim: places.target(claim) for claim in places.pages
+        }
     return quotations_page(compared_quotations(specs), specs, targets)
 
 
@@ -126,11 +144,20 @@ def output_of(command: str) -> str:
     program, *arguments = shlex.split(command)
     if program != "dpverify":
         raise ReportError(f"{command}: the example must be a dpverify command")
-    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
+    environment = {
+        **os.environ,
+        "COLUMNS": "80",
+        "NO_COLOR": "1",
+        "PYTHONPATH": str(ROOT),
+    }
     process = [sys.executable, "-m", "dpverify", *arguments]
-    done = subprocess.run(process, env=environment, cwd=ROOT, check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        process, env=environment, cwd=ROOT, check=False, capture_output=True, text=True
+    )
     if done.returncode:
-        raise ReportError(f"{command}: exit code {done.returncode}: {' '.join(done.stderr.split())}")
+        raise ReportError(
+            f"{command}: exit code {done.returncode}: {' '.join(done.stderr.split())}"
+        )
     return done.stdout
 
 
@@ -138,7 +165,9 @@ def differ() -> Iterator[str]:
     """Files that are not what their sources give."""
     yield from (f"reports/{name}" for name in check(REPORTS, all_specs().papers))
     others = (check_bench, *(page.check for page in RECORDED_PAGES))
-    yield from (f"reports/{name}" for check_page in others for name in check_page(REPORTS))
+    yield from (
+        f"reports/{name}" for check_page in others for name in check_page(REPORTS)
+    )
     for path, text in pages().items():
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             yield str(path.relative_to(ROOT))
@@ -153,7 +182,10 @@ def not_fresh() -> Iterator[str]:
         if key in OUTSIDE and key not in runs:
             continue
         hashes = {
-            (case.claim.key, reading_key(case.reading)): (case.claim.record_hash, case.evidence_hash)
+            (case.claim.key, reading_key(case.reading)): (
+                case.claim.record_hash,
+                case.evidence_hash,
+            )
             for claim in specs.claims(key)
             for case in suite.cases(claim)
         }
@@ -174,13 +206,19 @@ def main() -> int:
             regenerate(REPORTS, all_specs().papers)
             for path, text in pages().items():
                 path.write_text(text, encoding="utf-8")
-        wrong += [f"{name}: not what it is generated from; run .ci/generated.py --write" for name in differ()]
+        wrong += [
+            f"{name}: not what it is generated from; run .ci/generated.py --write"
+            for name in differ()
+        ]
     except (ReportError, ArgumentError, SpecError) as error:
         wrong.append(f"reports: nothing can be made of the data: {error}")
     renew = "dpverify verify --budget standard --seed commit --report reports --renew"
     outside = "the same with --paper KEY, and the paths as they are there, for a paper of docs/examples in its folder"
     wrong += [f"reports/data: {line}; run {renew} ({outside})" for line in not_fresh()]
-    print("\n".join(wrong) or "all generated files are as their sources give them, and the evidence is today's")
+    print(
+        "\n".join(wrong)
+        or "all generated files are as their sources give them, and the evidence is today's"
+    )
     return 1 if wrong else 0
 
 

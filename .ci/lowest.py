@@ -19,7 +19,9 @@ def lowest(text: str) -> list[str]:
     for requirement in tomllib.loads(text)["project"]["dependencies"]:
         match = REQUIREMENT.match(requirement)
         if match is None:
-            raise ValueError(f"dependencies: {requirement!r} must state a lower bound as name>=version.")
+            raise ValueError(
+                f"dependencies: {requirement!r} must state a lower bound as name>=version."
+            )
         constraints.append(f"{match[1]}=={match[2]}")
     return constraints
 

@@ -19,7 +19,8 @@ WORST_FIRST = (
     "modules where no change of a machine was noticed",
     "modules where no change has been tried yet",
 )
-NOTHING_RUNS = "after each of its changes, nobody who is asked runs"  # of a module: everybody sees it
+# of a module: everybody sees it
+NOTHING_RUNS = "after each of its changes, nobody who is asked runs"
 LONGEST = 300  # characters of a reason
 
 Found = Iterator[tuple[str, str, str]]  # heading, name and reason
@@ -30,7 +31,8 @@ def failures(junit: Path) -> Found:
     for case in ElementTree.parse(junit).iter("testcase"):
         for found in (*case.findall("failure"), *case.findall("error")):
             name, reason = case.get("name", ""), found.get("message") or ""
-            pin = "|pin]" in name or "pinned " in reason  # after the name, pytest-xdist says the group
+            # after the name, pytest-xdist says the group
+            pin = "|pin]" in name or "pinned " in reason
             where = 0 if pin else 3 if "missed the planted" in reason else 5
             yield WORST_FIRST[where], name, reason
 
@@ -44,16 +46,30 @@ def missed(run: dict[str, Any]) -> Found:
 
 def _blind(fault: dict[str, Any]) -> list[str]:
     words = ("nothing", "did not run", "time limit")
-    return [f"{each['check']}: {each['saw']}" for each in fault["sightings"] if each["saw"] in words]
+    return [
+        f"{each['check']}: {each['saw']}"
+        for each in fault["sightings"]
+        if each["saw"] in words
+    ]
 
 
 def unnoticed(run: dict[str, Any]) -> Found:
     """Each module none of whose changes was noticed, and those that nobody has looked at."""
     for change in run["changes"]:
         blind = _blind(change)
-        if change["what"] and change["error"] != NOTHING_RUNS and len(blind) == len(change["sightings"]):
-            yield WORST_FIRST[6], change["module"], "; ".join([change["what"], *blind, change["error"]]).strip("; ")
-    for module in sorted(set(run["modules"]) - {change["module"] for change in run["changes"]}):
+        if (
+            change["what"]
+            and change["error"] != NOTHING_RUNS
+            and len(blind) == len(change["sightings"])
+        ):
+            yield (
+                WORST_FIRST[6],
+                change["module"],
+                "; ".join([change["what"], *blind, change["error"]]).strip("; "),
+            )
+    for module in sorted(
+        set(run["modules"]) - {change["module"] for change in run["changes"]}
+    ):
         yield WORST_FIRST[7], module, "the run ended before it"
 
 
@@ -63,7 +79,11 @@ def other_rates(run: dict[str, Any]) -> Found:
         if check["wrong"]:
             reds = 0 if check["pinned"] == "refuted" else check["says"].count("refuted")
             seen = f"{check['seen']} of {check['planted']} planted faults refuted"
-            yield WORST_FIRST[2], check["check"], f"{reds} false reds with {len(check['says'])} seeds, {seen}"
+            yield (
+                WORST_FIRST[2],
+                check["check"],
+                f"{reds} false reds with {len(check['says'])} seeds, {seen}",
+            )
 
 
 def refuted(run: dict[str, Any]) -> Found:
@@ -71,7 +91,11 @@ def refuted(run: dict[str, Any]) -> Found:
     for each in run["inequalities"]:
         for trial in (trial for trials in each["trials"].values() for trial in trials):
             if not each["kind"] and trial["found"]:
-                yield WORST_FIRST[1], each["name"], f"{each['says']} at {trial['found']}"
+                yield (
+                    WORST_FIRST[1],
+                    each["name"],
+                    f"{each['says']} at {trial['found']}",
+                )
                 break
 
 
@@ -88,13 +112,35 @@ def summary(folder: Path) -> str:
     tests = sorted(folder.glob("junit*.xml"))
     records = [name for name in RECORDS if (folder / name).is_file()]
     found = [each for junit in tests for each in failures(junit)]
-    found += [each for name in records for each in RECORDS[name](json.loads((folder / name).read_bytes()))]
+    found += [
+        each
+        for name in records
+        for each in RECORDS[name](json.loads((folder / name).read_bytes()))
+    ]
     lines = []
     for heading in WORST_FIRST:
-        here = [(name, " ".join(reason.split())[:LONGEST]) for title, name, reason in found if title == heading]
-        lines += [f"## {len(here)} {heading}", *(f"- `{name}`: {reason}" for name, reason in here)] if here else []
+        here = [
+            (name, " ".join(reason.split())[:LONGEST])
+            for title, name, reason in found
+            if title == heading
+        ]
+        lines += (
+            [
+                f"## {len(here)} {heading}",
+                *(f"- `{name}`: {reason}" for name, reason in here),
+            ]
+            if here
+            else []
+        )
     done = [*(junit.name for junit in tests), *records]
-    return "\n".join(lines or [f"Nothing is red in {' and '.join(done)}." if done else "It ended before any test."])
+    return "\n".join(
+        lines
+        or [
+            f"Nothing is red in {' and '.join(done)}."
+            if done
+            else "It ended before any test."
+        ]
+    )
 
 
 if __name__ == "__main__":

@@ -46,16 +46,19 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 POLL_SECONDS = 0.05  # seconds between two checks of a child
-END_SECONDS = 2.0  # seconds within which a child must end after it closed its connection
+# seconds within which a child must end after it closed its connection
+END_SECONDS = 2.0
 INTERRUPT_SECONDS = 5.0  # seconds within which foreign code must return after Ctrl-C
 
 
-def run_apart(limit: float, function: Callable[P, Iterator[T]], *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+def run_apart(
+    limit: float, function: Callable[P, Iterator[T]], *args: P.args, **kwargs: P.kwargs
+) -> Iterator[T]:
     """Run a generator that calls foreign code in a separate process; yield the values that it yields or sends.
 
-    If foreign code ends its process or hangs in C, a `ForeignError` is raised. The first Ctrl-C is forwarded to the
-    process, which may still return results. The second Ctrl-C ends the process. Neither interrupts the caller while it
-    handles a value.
+    If foreign code ends its process or hangs in C, a `ForeignError` is raised. The
+    first Ctrl-C is forwarded to the process, which may still return results. The second
+    Ctrl-C ends the process. Neither interrupts the caller while it handles a value.
 
     ``limit``: seconds that one call of foreign code may take; 0 runs the generator in this process, without a limit.
     """
@@ -70,12 +73,18 @@ def run_apart(limit: float, function: Callable[P, Iterator[T]], *args: P.args, *
         with starting():
             marks = context.RawValue("q", 0)
             label = context.RawArray("c", LABEL_BYTES)
-            arguments = (os.environ.get(SAFE_PATH), _serve, (file, writer, marks, label))
+            arguments = (
+                os.environ.get(SAFE_PATH),
+                _serve,
+                (file, writer, marks, label),
+            )
             child = context.Process(target=begin, args=arguments)
             child.start()
         writer.close()  # so that the pipe ends with the child
         try:
-            yield from _child_values(limit, child, reader, _Calls(marks, label), interrupts)
+            yield from _child_values(
+                limit, child, reader, _Calls(marks, label), interrupts
+            )
         finally:
             end_group(child)
             child.join()
@@ -85,7 +94,9 @@ def run_apart(limit: float, function: Callable[P, Iterator[T]], *args: P.args, *
 def check_timeout(timeout: float) -> None:
     """Raise a ValueError if a timeout is not a finite number of at least 0 seconds."""
     if not 0.0 <= timeout < math.inf:
-        raise ValueError(f"timeout must be at least 0 and finite, got timeout={timeout}.")
+        raise ValueError(
+            f"timeout must be at least 0 and finite, got timeout={timeout}."
+        )
 
 
 def packed(what: str, value: object) -> bytes:
@@ -135,15 +146,20 @@ class _Calls:
         self.started = self.started or marks > 0
         if not self.started:
             if time.monotonic() - self._since > START_SECONDS:
-                raise ProcessStartError(f"a child process did not start within {START_SECONDS:g} s")
+                raise ProcessStartError(
+                    f"a child process did not start within {START_SECONDS:g} s"
+                )
             return False
-        if marks != self._last_marks or marks % 2 == 0:  # no call is running, or a new call
+        # no call is running, or a new call
+        if marks != self._last_marks or marks % 2 == 0:
             self._last_marks = marks
             self._since = time.monotonic()
         return time.monotonic() - self._since > limit
 
 
-def _child_values(limit: float, child: Any, reader: Any, calls: _Calls, interrupts: InterruptCounter) -> Iterator[Any]:
+def _child_values(
+    limit: float, child: Any, reader: Any, calls: _Calls, interrupts: InterruptCounter
+) -> Iterator[Any]:
     """Yield the values that a child sends until it is done."""
     interrupted = False
     while True:
@@ -154,7 +170,8 @@ def _child_values(limit: float, child: Any, reader: Any, calls: _Calls, interrup
         try:
             message = reader.recv() if reader.poll(POLL_SECONDS) else None
             if message is None and not child.is_alive() and not reader.poll(0):
-                raise EOFError  # a process started by foreign code may keep the pipe open
+                # a process started by foreign code may keep the pipe open
+                raise EOFError
         except EOFError:
             raise _end_error(child, calls) from None
         if message is None:
@@ -225,7 +242,13 @@ def _serve(file: str, writer: Any, marks: Any, label: Any) -> None:
 def _with_foreign_cause(error: BaseException) -> BaseException:
     """Return the exception, or a ForeignError if foreign code caused it outside of its calls."""
     reason = "" if isinstance(error, ForeignError) else foreign_cause(error)
-    return ForeignError("foreign code", f"{reason}, and the tests raised {error_text(error)}") if reason else error
+    return (
+        ForeignError(
+            "foreign code", f"{reason}, and the tests raised {error_text(error)}"
+        )
+        if reason
+        else error
+    )
 
 
 def _picklable(error: BaseException) -> BaseException:

@@ -20,14 +20,18 @@ from dpverify.lazy import LOADED_AT
 
 SUFFIX = ".kept"
 MAX_FILES = 64  # most files of one kind; the oldest files are removed
-FINE_CLOCK_LAG = 20_000_000  # nanoseconds by which the time stamps of a file system may lag behind the clock
-COARSE_CLOCK_LAG = 2_000_000_000  # the same for time stamps without fractions of a second
+# nanoseconds by which the time stamps of a file system may lag behind the clock
+FINE_CLOCK_LAG = 20_000_000
+# the same for time stamps without fractions of a second
+COARSE_CLOCK_LAG = 2_000_000_000
 
 
 def default_store() -> Path:
     """Return the default file for results: the value of DPVERIFY_STORE, or a file in the user's cache folder."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(os.environ.get("DPVERIFY_STORE") or cache / "dpverify" / "evidence.sqlite")
+    return Path(
+        os.environ.get("DPVERIFY_STORE") or cache / "dpverify" / "evidence.sqlite"
+    )
 
 
 def read(file: Path) -> bytes | None:
@@ -68,7 +72,9 @@ def digest_of(parts: Iterable[bytes | str]) -> str:
     """Return the digest of a sequence of texts, 32 hex digits; different sequences have different digests."""
     total = hashlib.sha256()
     for part in parts:
-        total.update(hashlib.sha256(part.encode() if isinstance(part, str) else part).digest())
+        total.update(
+            hashlib.sha256(part.encode() if isinstance(part, str) else part).digest()
+        )
     return total.hexdigest()[:32]
 
 
@@ -76,7 +82,8 @@ class Snapshot(NamedTuple):
     """State of some files when they were read."""
 
     digest: str
-    changed_at: int  # latest time stamp of a change of a file's content or metadata, in nanoseconds
+    # latest time stamp of a change of a file's content or metadata, in nanoseconds
+    changed_at: int
 
     @property
     def is_older_than_process(self) -> bool:
@@ -98,7 +105,10 @@ def snapshot(places: Iterable[Path]) -> Snapshot:
             is_file = stat.S_ISREG(status.st_mode)
             content = hashlib.blake2b(path.read_bytes()).digest() if is_file else b""
             total.update(
-                f"{len(name)} {name} {stat.S_IFMT(status.st_mode)} ".encode(errors="surrogateescape") + content
+                f"{len(name)} {name} {stat.S_IFMT(status.st_mode)} ".encode(
+                    errors="surrogateescape"
+                )
+                + content
             )
             changed_at = max(changed_at, status.st_ctime_ns, status.st_mtime_ns)
         total.update(b"end of a place")
@@ -131,7 +141,8 @@ def _refuse(error: OSError) -> None:
 
 def read_cached(kind: str, key: str) -> bytes | None:
     """Return the payload stored for a kind and a key, or None if it is missing or cannot be read."""
-    with suppress(OSError, RuntimeError, ValueError):  # RuntimeError: the user has no home folder
+    # RuntimeError: the user has no home folder
+    with suppress(OSError, RuntimeError, ValueError):
         return read(_file(kind, key))
     return None
 

@@ -56,7 +56,11 @@ def text_with_line(error: BaseException) -> str:
     """Return the text of an exception with the line that raised it, unless it is a SyntaxError or from an import."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     is_import = "importlib" in place.filename or place.filename == __file__
-    line = "" if is_import or isinstance(error, SyntaxError) else f" ({Path(place.filename).name}, line {place.lineno})"
+    line = (
+        ""
+        if is_import or isinstance(error, SyntaxError)
+        else f" ({Path(place.filename).name}, line {place.lineno})"
+    )
     return error_text(error) + line
 
 
@@ -141,8 +145,13 @@ def interrupts_recorded(number: int = signal.SIGINT) -> Iterator[None]:
 
 def is_interrupt(error: BaseException) -> bool:
     """Test whether an exception is the user's Ctrl-C; without recording, any KeyboardInterrupt counts."""
-    recorded = any(signal.getsignal(number) is _interrupt for number in (signal.SIGINT, signal.SIGUSR1))
-    return isinstance(error, KeyboardInterrupt) and (_interrupt_pressed.is_set() or not recorded)
+    recorded = any(
+        signal.getsignal(number) is _interrupt
+        for number in (signal.SIGINT, signal.SIGUSR1)
+    )
+    return isinstance(error, KeyboardInterrupt) and (
+        _interrupt_pressed.is_set() or not recorded
+    )
 
 
 class foreign_code:  # noqa: N801  a context manager, written like contextlib's
@@ -154,7 +163,12 @@ class foreign_code:  # noqa: N801  a context manager, written like contextlib's
     def __enter__(self) -> None:
         _watch.enter(self.name)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         _watch.leave()
         if error is None or isinstance(error, ForeignError) or is_interrupt(error):
             return
@@ -182,7 +196,8 @@ class _Watch:
     def leave(self) -> None:
         """Mark the end of a call; the number of marks becomes even."""
         self.depth -= 1
-        if self.depth == 0 and self.marks is not None and os.getpid() == self.process:  # not in a forked copy
+        # not in a forked copy
+        if self.depth == 0 and self.marks is not None and os.getpid() == self.process:
             self.marks.value += 1
 
 

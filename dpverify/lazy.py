@@ -13,7 +13,9 @@ from typing import Any
 LOADED_AT = time_ns()  # if a file changes later, this process may run its old code
 
 
-def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazy_names(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return a package's ``__getattr__`` and ``__dir__`` (PEP 562).
 
     ``homes`` maps the relative name of each module to the names that it exports, separated by blanks. ``name=other``

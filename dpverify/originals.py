@@ -8,8 +8,21 @@ from collections.abc import Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
-PACKAGES = frozenset({"dpverify", "numpy", "scipy", "builtins", "copy", "functools", "itertools", "math", "operator"})
-REPLACEABLE = frozenset({"print", "open", "input", "__import__", "breakpoint"})  # replaced by tools
+PACKAGES = frozenset(
+    {
+        "dpverify",
+        "numpy",
+        "scipy",
+        "builtins",
+        "copy",
+        "functools",
+        "itertools",
+        "math",
+        "operator",
+    }
+)
+# replaced by tools
+REPLACEABLE = frozenset({"print", "open", "input", "__import__", "breakpoint"})
 KINDS = (FunctionType, ModuleType, property, staticmethod, classmethod)
 
 
@@ -36,17 +49,27 @@ class Originals:
     def _add(self, holder: Any, name: str) -> None:
         for key, value in vars(holder).items():
             words = f"{name}.{key}"
-            if (callable(value) or isinstance(value, KINDS)) and not (name == "builtins" and key in REPLACEABLE):
+            if (callable(value) or isinstance(value, KINDS)) and not (
+                name == "builtins" and key in REPLACEABLE
+            ):
                 self._attributes.append((holder, key, value, words))
             if type(value) is FunctionType:
-                self._codes.setdefault(value, (value.__code__, value.__defaults__, words))
-            if isinstance(value, type) and value.__module__ == name and name.startswith("dpverify."):
+                self._codes.setdefault(
+                    value, (value.__code__, value.__defaults__, words)
+                )
+            if (
+                isinstance(value, type)
+                and value.__module__ == name
+                and name.startswith("dpverify.")
+            ):
                 self._add(value, words)
 
     def is_raised_elsewhere(self, error: BaseException) -> bool:
         """Test whether an exception was raised in a package that was loaded later, such as by a signal handler."""
         *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-        return str(frame.f_globals.get("__name__")).partition(".")[0] not in self._packages
+        return (
+            str(frame.f_globals.get("__name__")).partition(".")[0] not in self._packages
+        )
 
     def restore(self) -> list[str]:
         """Restore replaced values, and return their names."""

@@ -41,7 +41,8 @@ class ProcessStartError(RuntimeError):
     """A child process ended or hung before it could do anything."""
 
 
-SAFE_PATH = "PYTHONSAFEPATH"  # environment variable for -P, also read by helper processes of multiprocessing
+# environment variable for -P, also read by helper processes of multiprocessing
+SAFE_PATH = "PYTHONSAFEPATH"
 
 
 @contextmanager
@@ -98,7 +99,9 @@ def end_group(process: Any) -> None:
     process.kill()  # for a child without a group
 
 
-def begin(safe: str | None, prepare: Callable[..., object] | None, arguments: tuple[Any, ...]) -> None:
+def begin(
+    safe: str | None, prepare: Callable[..., object] | None, arguments: tuple[Any, ...]
+) -> None:
     """Set up a worker process, which ends as soon as its parent process has ended for any reason.
 
     ``safe``: the parent's original setting of -P, restored for processes that foreign code starts.
@@ -123,14 +126,20 @@ def begin(safe: str | None, prepare: Callable[..., object] | None, arguments: tu
 
 @contextmanager
 def process_pool(
-    workers: int, prepare: Callable[..., object] | None = None, arguments: tuple[Any, ...] = (), *, wait: bool
+    workers: int,
+    prepare: Callable[..., object] | None = None,
+    arguments: tuple[Any, ...] = (),
+    *,
+    wait: bool,
 ) -> Iterator[ProcessPoolExecutor]:
     """Yield a pool of spawned (not forked) processes, which end when the block is left, also by Ctrl-C.
 
-    A terminal sends Ctrl-C to all its processes. These processes ignore it, and the parent handles it.
+    A terminal sends Ctrl-C to all its processes. These processes ignore it, and the
+    parent handles it.
 
-    ``wait``: if the block is left without an exception, wait for running work to finish; otherwise processes end at
-    once. Work that has not started is dropped in both cases. Processes that existed before the pool are not affected.
+    ``wait``: if the block is left without an exception, wait for running work to
+    finish; otherwise processes end at once. Work that has not started is dropped in
+    both cases. Processes that existed before the pool are not affected.
 
     ``arguments``: small values; use `spool` for large ones.
     """
@@ -140,12 +149,15 @@ def process_pool(
     class Pool(ProcessPoolExecutor):
         """A pool that starts its processes when work is submitted."""
 
-        def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        def submit(
+            self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+        ) -> Future[T]:
             with starting():
                 future = super().submit(fn, *args, **kwargs)
             writer = getattr(getattr(self, "_result_queue", None), "_writer", None)
             if workers == 1 and writer is not None and not writer.closed:
-                writer.close()  # otherwise a partial result of a killed process would block forever
+                # otherwise a partial result of a killed process would block forever
+                writer.close()
             return future
 
     before = set(multiprocessing.active_children())
@@ -160,8 +172,10 @@ def process_pool(
         if not (done and wait):
             for child in set(multiprocessing.active_children()) - before:
                 end_group(child)
-        with suppress(OSError):  # Python 3.11 may have closed the pool's pipe if the processes have ended
-            pool.shutdown(cancel_futures=True)  # waits for the pool's thread, which may use the closed pipe later
+        # Python 3.11 may have closed the pool's pipe if the processes have ended
+        with suppress(OSError):
+            # waits for the pool's thread, which may use the closed pipe later
+            pool.shutdown(cancel_futures=True)
 
 
 def end_workers(pool: Executor) -> None:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-if TYPE_CHECKING:  # imported only when a spec is collected, because all pytest runs of the environment load the plugin
+# imported only when a spec is collected, because all pytest runs of the environment
+# load the plugin
+if TYPE_CHECKING:
     from _pytest._code.code import ExceptionInfo, TerminalRepr
 
     from dpverify.conform import Conformance, PrivateOptimizer, Promise
@@ -36,18 +38,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="smoke",
         help="how thoroughly claims are checked (default: smoke)",
     )
-    group.addoption("--dpverify-seed", type=int, default=0, help="seed of the checks of claims (default: 0)")
+    group.addoption(
+        "--dpverify-seed",
+        type=int,
+        default=0,
+        help="seed of the checks of claims (default: 0)",
+    )
     fresh = "take nothing from the store of evidence, and derive and search also what has not changed since recorded"
     group.addoption("--dpverify-fresh", action="store_true", help=fresh)
     unpinned = "fail on a claim that is refuted, inconclusive or untested without a pin, as papers with strict_pins do"
-    group.addoption("--dpverify-strict-pins", "--strict-pins", action="store_true", help=unpinned)
+    group.addoption(
+        "--dpverify-strict-pins", "--strict-pins", action="store_true", help=unpinned
+    )
     where = "where the checks of a paper are found, as module:function, or a package"
     parser.addini("dpverify_checks", where, default="dpverify.papers:load")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker of pytest-xdist, which may not be installed; it sends the items of a claim to one process."""
-    config.addinivalue_line("markers", "xdist_group(name): tests that one process runs (pytest-xdist)")
+    config.addinivalue_line(
+        "markers", "xdist_group(name): tests that one process runs (pytest-xdist)"
+    )
 
 
 @pytest.fixture
@@ -60,7 +71,9 @@ def assert_conforms(request: pytest.FixtureRequest) -> Callable[..., Conformance
     from dpverify.conform import conformance
     from dpverify.conform.report import append_summary
 
-    def check(optimizer: PrivateOptimizer, promise: Promise, **options: Any) -> Conformance:
+    def check(
+        optimizer: PrivateOptimizer, promise: Promise, **options: Any
+    ) -> Conformance:
         result = conformance(optimizer, promise, **options)
         append_summary(request.node.name, result)
         if not result:
@@ -70,14 +83,18 @@ def assert_conforms(request: pytest.FixtureRequest) -> Callable[..., Conformance
     return check
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> pytest.Collector | None:
     """Collect ``specs/<paper>/claims.toml``."""
     if file_path.name == "claims.toml" and file_path.parent.parent.name == "specs":
         return SpecFile.from_parent(parent, path=file_path)
     return None
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """Print what the items do not show: the number of claims without checks, and the pins that were not confirmed."""
     for title, *lines in (*config.stash.get(WORKER_SUMMARIES, []), *_summaries(config)):
         terminalreporter.section(title)
@@ -94,13 +111,18 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Receive the summaries of a worker."""
-    node.config.stash.setdefault(WORKER_SUMMARIES, []).extend(getattr(node, "workeroutput", {}).get("dpverify", []))
+    node.config.stash.setdefault(WORKER_SUMMARIES, []).extend(
+        getattr(node, "workeroutput", {}).get("dpverify", [])
+    )
 
 
 def _summaries(config: pytest.Config) -> list[list[str]]:
     """Return a title and lines for each specs folder with checks that ran in this process."""
     return [
-        [f"claims of {evidence.directory.name}, budget {evidence.budget}, seed {evidence.seed}", *evidence.summary()]
+        [
+            f"claims of {evidence.directory.name}, budget {evidence.budget}, seed {evidence.seed}",
+            *evidence.summary(),
+        ]
         for evidence in config.stash.get(EVIDENCE_KEY, {}).values()
     ]
 
@@ -112,7 +134,9 @@ WORKER_SUMMARIES: pytest.StashKey[list[list[str]]] = pytest.StashKey()
 def _evidence(directory: Path, config: pytest.Config) -> SessionEvidence:
     from dpverify.harness.run.runner import SessionEvidence
 
-    options = (config.getoption(f"--dpverify-{name}") for name in ("budget", "seed", "fresh"))
+    options = (
+        config.getoption(f"--dpverify-{name}") for name in ("budget", "seed", "fresh")
+    )
     return SessionEvidence(directory, config.getini("dpverify_checks"), *options)
 
 
@@ -141,9 +165,13 @@ class SpecFile(pytest.File):
                 if not case.jobs:
                     evidence.untested.append(claim.key)
                 if case.jobs or claim.verdict(case.reading) is None:
-                    yield from self._items(evidence, case, places.get(f'id = "{claim.record.id}"', 0))
+                    yield from self._items(
+                        evidence, case, places.get(f'id = "{claim.record.id}"', 0)
+                    )
 
-    def _items(self, evidence: SessionEvidence, case: JudgedReading, line: int) -> Iterator[pytest.Item]:
+    def _items(
+        self, evidence: SessionEvidence, case: JudgedReading, line: int
+    ) -> Iterator[pytest.Item]:
         from dpverify.harness.run.tasks import item_id
 
         for job in case.jobs:
@@ -153,9 +181,12 @@ class SpecFile(pytest.File):
             item.case = case
             item.claim = case.claim
             item.line = line
-            item.add_marker(pytest.mark.xdist_group(case.claim.key))  # each check runs once, for the pin as well
+            # each check runs once, for the pin as well
+            item.add_marker(pytest.mark.xdist_group(case.claim.key))
             yield item
-        pin: PinItem = PinItem.from_parent(self, name=item_id(case.claim.key, case.reading, "printed", PIN))
+        pin: PinItem = PinItem.from_parent(
+            self, name=item_id(case.claim.key, case.reading, "printed", PIN)
+        )
         pin.evidence = evidence
         pin.case = case
         pin.claim = case.claim
@@ -180,7 +211,12 @@ class ClaimItem(pytest.Item):
         """Return the position of the claim in its file."""
         return self.path, self.line, self.name
 
-    def repr_failure(self, excinfo: ExceptionInfo[BaseException], style: None = None) -> str | TerminalRepr:  # type: ignore[override]  # pytest narrows `style` to words that we do not need
+    # pytest narrows `style` to words that we do not need
+    def repr_failure(
+        self,
+        excinfo: ExceptionInfo[BaseException],
+        style: None = None,  # type: ignore[override]
+    ) -> str | TerminalRepr:
         """Return the text of an EvidenceError; other exceptions are shown as usual."""
         if isinstance(excinfo.value, EvidenceError):
             return str(excinfo.value)
@@ -190,9 +226,16 @@ class ClaimItem(pytest.Item):
         """Raise an EvidenceError with the claim, the contradicting evidence, all numbers, and the commands to rerun."""
         options = f"--dpverify-budget {self.evidence.budget} --dpverify-seed {self.evidence.seed}"
         cli = f"dpverify verify {self.claim.key} --budget {self.evidence.budget} --seed {self.evidence.seed}"
-        lines = [f"{self.name}: {'; '.join(against)}", f"{self.claim.record.where}", *details]
-        node = self.nodeid.partition("@")[0]  # without the suffix that pytest-xdist adds
-        raise EvidenceError("\n  ".join([*lines, f"again: pytest '{node}' {options}", f"   or: {cli}"]))
+        lines = [
+            f"{self.name}: {'; '.join(against)}",
+            f"{self.claim.record.where}",
+            *details,
+        ]
+        # without the suffix that pytest-xdist adds
+        node = self.nodeid.partition("@")[0]
+        raise EvidenceError(
+            "\n  ".join([*lines, f"again: pytest '{node}' {options}", f"   or: {cli}"])
+        )
 
 
 class CheckItem(ClaimItem):
@@ -206,7 +249,8 @@ class CheckItem(ClaimItem):
 
         result = self.evidence.check(self.job, self.case)
         figures = ("status", "n", "alpha", "power", "detects", "seconds")
-        self.user_properties += [(name, getattr(result, name)) for name in figures]  # for --junitxml
+        # for --junitxml
+        self.user_properties += [(name, getattr(result, name)) for name in figures]
         statement = self.job.context.statement
         against = []
         pinned = self.claim.pinned(statement.reading, statement.variant)
@@ -214,13 +258,19 @@ class CheckItem(ClaimItem):
             against.append(f"error: {result.error}")
         if result.kernel_disagrees:
             against.append("sources disagree: the kernel does not follow the exact law")
-        # A check without a violation does not contradict "refuted": another check may refute the claim. The pin item
-        # takes all checks together.
+        # A check without a violation does not contradict "refuted": another check may
+        # refute the claim. The pin item takes all checks together.
         refuted = result.status == "refuted"
         is_pinned_true = pinned in HOLDS
-        if (refuted and is_pinned_true) or (result.status in SHOWN and pinned == "refuted"):
+        if (refuted and is_pinned_true) or (
+            result.status in SHOWN and pinned == "refuted"
+        ):
             against.append(f"pinned {pinned}, but {result.status}")
-        against.extend(f"missed the planted fault {c.name} ({c.fault})" for c in result.controls if not c.refuted)
+        against.extend(
+            f"missed the planted fault {c.name} ({c.fault})"
+            for c in result.controls
+            if not c.refuted
+        )
         if against:
             self.fail(against, describe(self.job, result))
         if result.status in {"inconclusive", "untested"}:
@@ -241,38 +291,66 @@ class PinItem(ClaimItem):
         (result,) = judged(specs, [self.case], [checks], [self.case.evidence_hash])
         against = []
         if result.sources_disagree:
-            against += [f"sources disagree: {disagreement.text}" for disagreement in result.disagreements]
+            against += [
+                f"sources disagree: {disagreement.text}"
+                for disagreement in result.disagreements
+            ]
         if result.contradicts:
-            against.append(f"pinned {result.pinned}, but {result.status}: {result.reason}")
+            against.append(
+                f"pinned {result.pinned}, but {result.status}: {result.reason}"
+            )
             against += [
                 f"{instead_words(statement)}: pinned {statement.pinned}, and {statement.status}"
                 for statement in result.beside
             ]
-        against += [f"no longer tight: slack of what is {form}, pinned as 1" for form in result.loosened]
-        against += [f"no longer proved, as it is pinned: {lost}" for lost in lost_proofs(result)]
+        against += [
+            f"no longer tight: slack of what is {form}, pinned as 1"
+            for form in result.loosened
+        ]
+        against += [
+            f"no longer proved, as it is pinned: {lost}" for lost in lost_proofs(result)
+        ]
         if result.unpinned:
             words = f"{result.status}, and no verdict pins it"
-            strict = specs.papers[self.claim.paper].strict_pins or self.config.getoption("--dpverify-strict-pins")
+            strict = specs.papers[
+                self.claim.paper
+            ].strict_pins or self.config.getoption("--dpverify-strict-pins")
             (against if strict else self.evidence.unpinned).append(
                 words if strict else f"{self.name} ({result.status})"
             )
-        against += [f"{result.severity} is not what falls: {result.misjudged}"] if result.misjudged else []
+        against += (
+            [f"{result.severity} is not what falls: {result.misjudged}"]
+            if result.misjudged
+            else []
+        )
         if against:
             self.fail(
                 against,
-                [line for job, check in zip(self.case.jobs, checks, strict=True) for line in describe(job, check)],
+                [
+                    line
+                    for job, check in zip(self.case.jobs, checks, strict=True)
+                    for line in describe(job, check)
+                ],
             )
         self.evidence.looked_at.append((self.name, self.case, checks))
 
 
 def describe(job: Job, result: CheckResult) -> list[str]:
     """Return lines with all results of a check."""
-    lines = [f"{job.label}: {result.status}. {result.message}", f"found: {result.statistic}"]
-    lines.append(f"n = {result.n}, alpha = {result.alpha:g}, power = {result.power:g}, detects {result.detects}")
-    lines.append(f"seed = {job.context.seed}, budget = {job.context.budget.name}, region: {result.region}")
+    lines = [
+        f"{job.label}: {result.status}. {result.message}",
+        f"found: {result.statistic}",
+    ]
+    lines.append(
+        f"n = {result.n}, alpha = {result.alpha:g}, power = {result.power:g}, detects {result.detects}"
+    )
+    lines.append(
+        f"seed = {job.context.seed}, budget = {job.context.budget.name}, region: {result.region}"
+    )
     for counterexample in result.counterexamples:
         point = ", ".join(
-            f"{name} = {number.exact or number.float}" for name, number in counterexample.parameters.items()
+            f"{name} = {number.exact or number.float}"
+            for name, number in counterexample.parameters.items()
         )
         lhs = counterexample.lhs.exact or counterexample.lhs.float
         rhs = counterexample.rhs.exact or counterexample.rhs.float
@@ -284,5 +362,7 @@ def describe(job: Job, result: CheckResult) -> list[str]:
         lines.append(f"control {control.name}: {outcome}. {control.statistic}")
     for neighbour in result.true_neighbours:
         outcome = "REFUTED" if neighbour.refuted else "not refuted"
-        lines.append(f"true neighbour {neighbour.name}: {outcome}. {neighbour.statistic}")
+        lines.append(
+            f"true neighbour {neighbour.name}: {outcome}. {neighbour.statistic}"
+        )
     return lines

@@ -14,7 +14,8 @@ class ShownAsTable:
 
     __slots__ = ()
 
-    shown_by: ClassVar[str]  # "module:function", which makes a ``ResultTable`` of the result
+    # "module:function", which makes a ``ResultTable`` of the result
+    shown_by: ClassVar[str]
 
     def __repr__(self) -> str:
         return str(self._table().short(type(self).__name__))

@@ -12,7 +12,8 @@ from typing import Any
 
 from dpverify.foreign import ForeignError, check_originals, foreign_code, text_with_line
 
-_FILES: dict[str, ModuleType] = {}  # a file runs once, even if it has both the mechanism and the data sets
+# a file runs once, even if it has both the mechanism and the data sets
+_FILES: dict[str, ModuleType] = {}
 
 
 class TargetError(ValueError):
@@ -30,7 +31,9 @@ def load_object(target: str) -> tuple[Any, ModuleType]:
         with foreign_code(source):
             module = _module(source)
     except ForeignError as error:
-        raise TargetError(f"{source} cannot be imported: {text_with_line(error.__cause__ or error)}") from error
+        raise TargetError(
+            f"{source} cannot be imported: {text_with_line(error.__cause__ or error)}"
+        ) from error
     try:
         check_originals(source)
     except ForeignError as error:
@@ -55,7 +58,8 @@ def _module(source: str) -> ModuleType:
     path = Path(source).resolve() if source.endswith(".py") else None
     folder = str(Path.cwd() if path is None else path.parent)
     if folder not in sys.path:
-        sys.path.insert(0, folder)  # the user's module can import its neighbours, as with python -m
+        # the user's module can import its neighbours, as with python -m
+        sys.path.insert(0, folder)
     importlib.invalidate_caches()
     if path is None:
         return importlib.import_module(source)
@@ -65,7 +69,8 @@ def _module(source: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError("it is no Python file")
     module = importlib.util.module_from_spec(spec)
-    is_new = sys.modules.setdefault(path.stem, module) is module  # its annotations are resolved there
+    # its annotations are resolved there
+    is_new = sys.modules.setdefault(path.stem, module) is module
     try:
         spec.loader.exec_module(module)
     except BaseException:

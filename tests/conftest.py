@@ -21,15 +21,23 @@ from dpverify.ledger.specs import PaperSpec
 from dpverify.processes import usable_cores
 from tests.for_each import unchanged_global_state
 
-# Deadlines depend on the machine, so there is none. Derandomized runs draw the same examples on every machine.
-settings.register_profile("dpverify", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+# Deadlines depend on the machine, so there is none. Derandomized runs draw the same
+# examples on every machine.
+settings.register_profile(
+    "dpverify",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("dpverify")
 
-# A shell may start the tests in the background, with Ctrl-C ignored; processes that tests start would inherit this.
+# A shell may start the tests in the background, with Ctrl-C ignored; processes that
+# tests start would inherit this.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Sympy and Hypothesis make many objects and few reference cycles; garbage collection took a tenth of the time.
+# Sympy and Hypothesis make many objects and few reference cycles; garbage collection
+# took a tenth of the time.
 gc.set_threshold(20_000, 20, 20)
 
 STORES = count()
@@ -46,7 +54,11 @@ def read_once(folder: Path, problems: Problems) -> PaperSpec | None:
     if folder.parent != load.bundled_specs():
         return read_paper(folder, problems)
     before = len(problems)
-    key = (folder, Path.cwd(), tuple(file.read_bytes() for file in sorted(folder.glob("*.toml"))))
+    key = (
+        folder,
+        Path.cwd(),
+        tuple(file.read_bytes() for file in sorted(folder.glob("*.toml"))),
+    )
     paper = KEPT.get(key) or read_paper(folder, problems)
     if paper is not None and len(problems) == before:
         KEPT[key] = paper
@@ -58,7 +70,9 @@ read_paper, load._read_paper = load._read_paper, read_once
 
 def pytest_report_header() -> str:
     packages = ("numpy", "numba", "sympy", "python-flint", "hypothesis")
-    return f"environment: {platform.machine()}, " + ", ".join(f"{name} {version(name)}" for name in packages)
+    return f"environment: {platform.machine()}, " + ", ".join(
+        f"{name} {version(name)}" for name in packages
+    )
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -92,7 +106,9 @@ class NamesTheRunningTest:
 
     def __init__(self) -> None:
         command = [sys.executable, "-I", "-S", "-c", NAMED_BY_WATCHER]
-        self.watcher = subprocess.Popen(command, stdin=subprocess.PIPE, bufsize=0, start_new_session=True)
+        self.watcher = subprocess.Popen(
+            command, stdin=subprocess.PIPE, bufsize=0, start_new_session=True
+        )
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.tell(nodeid)
@@ -112,7 +128,9 @@ class NamesTheRunningTest:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the plugin if tests run in this process."""
-    if not getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+    if not getattr(config.option, "numprocesses", None) and not hasattr(
+        config, "workerinput"
+    ):
         config.pluginmanager.register(NamesTheRunningTest())
 
 
@@ -129,6 +147,11 @@ def _same_global_state() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _own_store(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def _own_store(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Use a new store for each test, so that no result of another test or of the user is reused."""
-    monkeypatch.setenv("DPVERIFY_STORE", str(tmp_path_factory.getbasetemp() / f"store-{next(STORES)}.sqlite"))
+    monkeypatch.setenv(
+        "DPVERIFY_STORE",
+        str(tmp_path_factory.getbasetemp() / f"store-{next(STORES)}.sqlite"),
+    )

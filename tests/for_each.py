@@ -33,7 +33,11 @@ def for_each(
     Other fixtures are shared by the runs. Use `pytest.mark.parametrize` if these fixtures must be fresh, or if a run
     takes more than a second or two.
     """
-    split = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    split = (
+        [name.strip() for name in names.split(",")]
+        if isinstance(names, str)
+        else list(names)
+    )
 
     if not callable(values):
         values = list(values)  # an iterator would be used up by the first run
@@ -45,7 +49,10 @@ def for_each(
         given = list(values() if callable(values) else values)
         labels = ids if isinstance(ids, list) else [None] * len(given)
         label_of = ids if callable(ids) else None
-        return [_row(split, value, label_of or label) for value, label in zip(given, labels, strict=True)]
+        return [
+            _row(split, value, label_of or label)
+            for value, label in zip(given, labels, strict=True)
+        ]
 
     def decorate(test: Test) -> Test:
         wrapper = test if hasattr(test, TABLES) else _over_tables(test)
@@ -53,7 +60,11 @@ def for_each(
         signature = inspect.signature(wrapper)
         missing = set(split) - signature.parameters.keys()
         assert not missing, f"{test.__name__} has no parameter {sorted(missing)}"
-        kept = [parameter for name, parameter in signature.parameters.items() if name not in split]
+        kept = [
+            parameter
+            for name, parameter in signature.parameters.items()
+            if name not in split
+        ]
         wrapper.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]  # read by inspect
         return wrapper
 
@@ -69,7 +80,9 @@ def _over_tables(test: Test) -> Test:
         if not combinations:
             pytest.skip("there are no values")
         for number, combination in enumerate(combinations):
-            arguments = {name: value for _, row in combination for name, value in row.items()}
+            arguments = {
+                name: value for _, row in combination for name, value in row.items()
+            }
             try:
                 with _own_state(fixtures, number) as own:
                     test(**own, **arguments)
@@ -113,7 +126,9 @@ def unchanged_global_state() -> Iterator[None]:
     yield
     mpmath.mp.dps = digits
     np.set_printoptions(**options)
-    assert _global_generator() == before, "a test seeded numpy's global generator or drew from it"
+    assert _global_generator() == before, (
+        "a test seeded numpy's global generator or drew from it"
+    )
 
 
 def _global_generator() -> tuple[bytes, int]:
@@ -135,4 +150,6 @@ def _row(names: list[str], value: object, label: object) -> Row:
     row = dict(zip(names, values, strict=True))
     if callable(label):
         label = "-".join(str(label(part)) for part in values)
-    return str(label or ", ".join(f"{name}={saferepr(part, 80)}" for name, part in row.items())), row
+    return str(
+        label or ", ".join(f"{name}={saferepr(part, 80)}" for name, part in row.items())
+    ), row

@@ -10,7 +10,13 @@ if TYPE_CHECKING:
     from dpverify.algorithms.algorithm import Algorithm, ProblemSize
     from dpverify.algorithms.audited import AuditTarget
     from dpverify.algorithms.registry import ALGORITHMS, algorithm_named
-    from dpverify.algorithms.settings import NoisySettings, SettingInfo, Settings, described, options
+    from dpverify.algorithms.settings import (
+        NoisySettings,
+        SettingInfo,
+        Settings,
+        described,
+        options,
+    )
 
 _HOMES = {
     "algorithm": "Algorithm ProblemSize",

@@ -39,8 +39,10 @@ class NoiseConstants(Record, frozen=True, kw_only=True):
     lipschitz: float  # G, L and R of the problem, rounded up
     smoothness: float
     gap: float
-    counts: dict[str, float]  # V as printed in Algorithm 1, with ``depth`` for R; the two V of Algorithm 2
-    # standard deviation of a coordinate of the noise of each kind of node: ``4*alpha*G*sigma*sqrt(V)`` for f
+    # V as printed in Algorithm 1, with ``depth`` for R; the two V of Algorithm 2
+    counts: dict[str, float]
+    # standard deviation of a coordinate of the noise of each kind of node:
+    # ``4*alpha*G*sigma*sqrt(V)`` for f
     node_std: dict[str, float]
 
 
@@ -61,7 +63,9 @@ class ProblemSize(NamedTuple):
     @classmethod
     def of(cls, problem: Regression) -> ProblemSize:
         """Return the size of a problem."""
-        return cls(len(problem.x), problem.x.shape[1], problem.lipschitz, problem.smoothness)
+        return cls(
+            len(problem.x), problem.x.shape[1], problem.lipschitz, problem.smoothness
+        )
 
 
 class Algorithm(ABC, Generic[SettingsT]):
@@ -78,7 +82,8 @@ class Algorithm(ABC, Generic[SettingsT]):
     most_classes : int
         Largest number of classes that it supports.
     needs_lipschitz : bool
-        Whether its noise is based on the Lipschitz constant of the loss instead of clipping.
+        Whether its noise is based on the Lipschitz constant of the loss instead of
+        clipping.
     noise_note : str
         Properties of its noise generation that the accounting ignores.
 
@@ -123,17 +128,23 @@ class Algorithm(ABC, Generic[SettingsT]):
             elif name in accepted:
                 checked[name] = accepted[name].checked(value)
             else:
-                raise check.ArgumentError(name, value, f"must be left out, {self.name} has none")
+                raise check.ArgumentError(
+                    name, value, f"must be left out, {self.name} has none"
+                )
         if {"steps", "epochs"} <= checked.keys():
             values = f"steps={checked['steps']} and epochs={checked['epochs']}"
-            raise check.ArgumentError("steps or epochs", values, "must be given, not both")
+            raise check.ArgumentError(
+                "steps or epochs", values, "must be given, not both"
+            )
         return checked
 
     @abstractmethod
     def complete(self, request: Mapping[str, Any], examples: int) -> SettingsT:
         """Return all settings of a run on this many examples; ``request`` is the result of :meth:`take`."""
 
-    def filled(self, request: Mapping[str, Any], defaults: Mapping[str, Any], **fixed: Any) -> SettingsT:
+    def filled(
+        self, request: Mapping[str, Any], defaults: Mapping[str, Any], **fixed: Any
+    ) -> SettingsT:
         """Return the requested settings, with ``defaults`` for missing settings; ``fixed`` overrides both."""
         chosen = {name: value for name, value in request.items() if name != "epochs"}
         return self.settings(**{**defaults, **chosen, **fixed})
@@ -143,7 +154,12 @@ class Algorithm(ABC, Generic[SettingsT]):
         """Return the run before its first step."""
 
     def run(
-        self, problem: Regression, settings: SettingsT, stops: Sequence[int], moved: Observer, stopped: Observer
+        self,
+        problem: Regression,
+        settings: SettingsT,
+        stops: Sequence[int],
+        moved: Observer,
+        stopped: Observer,
     ) -> None:
         """Run to the last stop; call ``stopped(t, w)`` at the start and each stop, ``moved(t, w)`` in between."""
         run = self.start(problem, settings)
@@ -152,7 +168,9 @@ class Algorithm(ABC, Generic[SettingsT]):
             run.advance(stop - run.t, moved)
             stopped(run.t, run.w)
 
-    def noise(self, problem: Regression, settings: SettingsT) -> tuple[dict[str, float], dict[str, float]]:
+    def noise(
+        self, problem: Regression, settings: SettingsT
+    ) -> tuple[dict[str, float], dict[str, float]]:
         """Return the printed node counts, if the noise is a tree's, and the deviation of each kind of noise."""
         del problem, settings
         return {}, {}
@@ -161,14 +179,20 @@ class Algorithm(ABC, Generic[SettingsT]):
         """Return the constants of the problem and of the noise."""
         counts, node_std = self.noise(problem, settings)
         names = ("lipschitz", "smoothness", "gap")
-        return NoiseConstants(**{name: getattr(problem, name) for name in names}, counts=counts, node_std=node_std)
+        return NoiseConstants(
+            **{name: getattr(problem, name) for name in names},
+            counts=counts,
+            node_std=node_std,
+        )
 
     def gradients_per_step(self, settings: SettingsT, examples: int) -> int:
         """Return the number of example gradients that a step computes."""
         del settings, examples
         return 1
 
-    def notes(self, request: Mapping[str, Any], problem: Regression, settings: SettingsT) -> list[str]:
+    def notes(
+        self, request: Mapping[str, Any], problem: Regression, settings: SettingsT
+    ) -> list[str]:
         """Return remarks for the user of the result."""
         del request, problem, settings
         return []
@@ -177,29 +201,47 @@ class Algorithm(ABC, Generic[SettingsT]):
 
     def epsilon(self, settings: SettingsT, size: ProblemSize, delta: float) -> float:
         """Return a certified upper bound on epsilon for the noise of the settings."""
-        raise check.ArgumentError("delta", delta, f"must be left out: {self.name} has no accountant")
+        raise check.ArgumentError(
+            "delta", delta, f"must be left out: {self.name} has no accountant"
+        )
 
-    def epsilon_bounds(self, settings: SettingsT, size: ProblemSize, delta: float) -> Bounds:
+    def epsilon_bounds(
+        self, settings: SettingsT, size: ProblemSize, delta: float
+    ) -> Bounds:
         """Return lower and upper bounds on the smallest epsilon for these settings; the upper bound is certified."""
-        raise check.ArgumentError("delta", delta, f"must be left out: {self.name} has no accountant")
+        raise check.ArgumentError(
+            "delta", delta, f"must be left out: {self.name} has no accountant"
+        )
 
-    def printed_ratio(self, examples: int, batch: int, steps: int, epsilon: float, delta: float) -> float:
+    def printed_ratio(
+        self, examples: int, batch: int, steps: int, epsilon: float, delta: float
+    ) -> float:
         """Return the noise deviation of a step over its sensitivity, as section 6.1 of wang2019 chooses it."""
         from dpverify.papers.wang2019.accounting.runs import tracked_ratio
 
         return tracked_ratio(examples, batch, steps, epsilon, delta)
 
-    def sigma(self, settings: SettingsT, size: ProblemSize, epsilon: float, delta: float) -> float:
+    def sigma(
+        self, settings: SettingsT, size: ProblemSize, epsilon: float, delta: float
+    ) -> float:
         """Return the smallest sigma that is certified for (epsilon, delta); the sigma of ``settings`` is ignored."""
-        raise check.ArgumentError("epsilon", epsilon, f"must be left out: {self.name} has no accountant")
+        raise check.ArgumentError(
+            "epsilon", epsilon, f"must be left out: {self.name} has no accountant"
+        )
 
     def account(
-        self, settings: SettingsT, size: ProblemSize, epsilon: float | None, delta: float
+        self,
+        settings: SettingsT,
+        size: ProblemSize,
+        epsilon: float | None,
+        delta: float,
     ) -> tuple[SettingsT, float]:
         """Return the settings and their epsilon; if ``epsilon`` is given, sigma is chosen for it."""
         if epsilon is None:
             return settings, self.epsilon(settings, size, delta)
-        return msgspec.structs.replace(settings, sigma=self.sigma(settings, size, epsilon, delta)), epsilon
+        return msgspec.structs.replace(
+            settings, sigma=self.sigma(settings, size, epsilon, delta)
+        ), epsilon
 
     def assurance(self, settings: SettingsT) -> str:
         """Return a phrase that says how the guarantee was obtained."""
@@ -220,13 +262,19 @@ class Algorithm(ABC, Generic[SettingsT]):
 
     def audit_target(self, delta: float) -> AuditTarget:
         """Return the mechanism and a worst-case pair of neighbouring data sets, for ``dpverify audit``."""
-        raise check.ArgumentError("delta", delta, f"has no mechanism to audit: {self.name} has no worst pair")
+        raise check.ArgumentError(
+            "delta", delta, f"has no mechanism to audit: {self.name} has no worst pair"
+        )
 
 
 def count_steps(request: Mapping[str, Any], examples: int, gradients: int) -> int:
     """Return T, at least 1: the requested steps, or the steps that make up the epochs with ``gradients`` per step."""
     epochs = request.get("epochs", DEFAULT_EPOCHS)
-    return check.whole(1, MOST_STEPS, steps=request.get("steps", max(1, epochs * examples // gradients)))
+    return check.whole(
+        1,
+        MOST_STEPS,
+        steps=request.get("steps", max(1, epochs * examples // gradients)),
+    )
 
 
 MOST_NOISE = 1e6  # an epsilon that this sigma does not reach is out of reach
@@ -254,5 +302,9 @@ def least_sigma(rate: float, steps: int, epsilon: float, delta: float) -> float:
         return [BatchSteps(rate, sigma, steps)]
 
     if sampled_epsilon(rate, MOST_NOISE, steps, delta) > epsilon:
-        raise check.ArgumentError("epsilon", epsilon, f"is out of reach at delta={delta!r}: nothing could be certified")
+        raise check.ArgumentError(
+            "epsilon",
+            epsilon,
+            f"is out of reach at delta={delta!r}: nothing could be certified",
+        )
     return least_factor(steps_with, epsilon, delta)

@@ -29,7 +29,11 @@ class AuditTarget(NamedTuple):
 
 
 def gaussian_target(
-    description: str, mechanism: Callable[..., Any], datasets: object, mu: float, delta: float
+    description: str,
+    mechanism: Callable[..., Any],
+    datasets: object,
+    mu: float,
+    delta: float,
 ) -> AuditTarget:
     """Return the audit of a mechanism with Gaussian outputs; it claims the epsilon of the accountant's ``mu``."""
     from dpverify.privacy.gaussian import epsilon_of
@@ -43,7 +47,13 @@ def gaussian_target(
 def batch_target(kernel: ModuleType, delta: float) -> AuditTarget:
     """Return the audit of a kernel on random batches, whose score is the likelihood ratio of its worst case."""
     ends = kernel.certified(delta) if delta > 0.0 else None
-    bounds = "" if ends is None else f"; the accountant says {ends.lower:.4g} <= epsilon <= {ends.upper:.4g}"
+    bounds = (
+        ""
+        if ends is None
+        else f"; the accountant says {ends.lower:.4g} <= epsilon <= {ends.upper:.4g}"
+    )
     claim = None if ends is None else ends.upper
     remarks = (f"{kernel.DESCRIPTION}{bounds}",)
-    return AuditTarget(kernel.mechanism, kernel.datasets(), kernel.log_ratio, "any", claim, remarks)
+    return AuditTarget(
+        kernel.mechanism, kernel.datasets(), kernel.log_ratio, "any", claim, remarks
+    )

@@ -27,19 +27,32 @@ class NsgdSettings(NoisySettings, frozen=True, kw_only=True):
     """Settings of both algorithms of tran2022."""
 
     alpha: Annotated[
-        float, SettingInfo("alpha", "Momentum weight of the new gradient, at least 1/N.", check.weight, default="1/N")
+        float,
+        SettingInfo(
+            "alpha",
+            "Momentum weight of the new gradient, at least 1/N.",
+            check.weight,
+            default="1/N",
+        ),
     ]
-    eta: Annotated[float, SettingInfo("eta", "Length of a step.", check.positive, default="1/sqrt(N T)")]
+    eta: Annotated[
+        float,
+        SettingInfo("eta", "Length of a step.", check.positive, default="1/sqrt(N T)"),
+    ]
     ordering: Annotated[
-        Ordering, SettingInfo("ordering", "Order of the examples: a fresh permutation in every epoch, or one for all.")
+        Ordering,
+        SettingInfo(
+            "ordering",
+            "Order of the examples: a fresh permutation in every epoch, or one for all.",
+        ),
     ] = "fresh"
 
 
 class DpNsgdSettings(NsgdSettings, frozen=True, kw_only=True):
     """Settings of Algorithm 1."""
 
-    # ``floor(log2 T) + 1``: the paper's R, read as the number of levels (``b = 0..R-1``); fewer levels do not have all
-    # nodes of COMPOSE(1, t), t <= T
+    # ``floor(log2 T) + 1``: the paper's R, read as the number of levels (``b =
+    # 0..R-1``); fewer levels do not have all nodes of COMPOSE(1, t), t <= T
     depth: Annotated[int, SettingInfo("R", "Levels of the tree.", is_option=False)]
 
 
@@ -51,7 +64,9 @@ class NormalizedMomentum(Algorithm[NsgdT]):
 
     needs_lipschitz = True
 
-    def nsgd_defaults(self, request: Mapping[str, Any], examples: int) -> dict[str, Any]:
+    def nsgd_defaults(
+        self, request: Mapping[str, Any], examples: int
+    ) -> dict[str, Any]:
         """Return T, alpha, and the default eta of Theorems 6 and 9; with noise, alpha must be at least 1/N."""
         steps = count_steps(request, examples, 1)
         alpha = request.get("alpha", 1 / examples)
@@ -79,13 +94,17 @@ class NormalizedMomentum(Algorithm[NsgdT]):
 
         return epsilon_for(self.unit_noise(settings, size), settings.sigma, delta)
 
-    def epsilon_bounds(self, settings: NsgdT, size: ProblemSize, delta: float) -> Bounds:
+    def epsilon_bounds(
+        self, settings: NsgdT, size: ProblemSize, delta: float
+    ) -> Bounds:
         """Return bounds on epsilon. For Algorithm 2, the lower bound takes each node at its largest effect."""
         from dpverify.papers.tran2022.accounting.noise import noise_bounds
 
         return noise_bounds(self.unit_noise(settings, size), settings.sigma, delta)
 
-    def sigma(self, settings: NsgdT, size: ProblemSize, epsilon: float, delta: float) -> float:
+    def sigma(
+        self, settings: NsgdT, size: ProblemSize, epsilon: float, delta: float
+    ) -> float:
         from dpverify.papers.tran2022.accounting.noise import sigma_for
 
         return sigma_for(self.unit_noise(settings, size), epsilon, delta)
@@ -94,7 +113,13 @@ class NormalizedMomentum(Algorithm[NsgdT]):
         from dpverify.papers.tran2022.accounting.audit import describe, kernel_mechanism
 
         kernel = kernel_mechanism(self.name)
-        return gaussian_target(describe(self.name), kernel.mechanism, kernel.datasets, kernel.mu.upper, delta)
+        return gaussian_target(
+            describe(self.name),
+            kernel.mechanism,
+            kernel.datasets,
+            kernel.mu.upper,
+            delta,
+        )
 
 
 class DpNsgdAlgorithm(NormalizedMomentum[DpNsgdSettings]):
@@ -108,7 +133,9 @@ class DpNsgdAlgorithm(NormalizedMomentum[DpNsgdSettings]):
         defaults = self.nsgd_defaults(request, examples)
         return self.filled(request, defaults, depth=defaults["steps"].bit_length())
 
-    def start(self, problem: Regression, settings: DpNsgdSettings) -> DpNsgd | SparseDpNsgd:
+    def start(
+        self, problem: Regression, settings: DpNsgdSettings
+    ) -> DpNsgd | SparseDpNsgd:
         from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
         from dpverify.papers.tran2022.algorithms.dp_nsgd.sparse import SparseDpNsgd
         from dpverify.problems.sparse.logistic import SparseLogistic
@@ -116,14 +143,25 @@ class DpNsgdAlgorithm(NormalizedMomentum[DpNsgdSettings]):
         numbers = self._parameters(problem, settings)
         if isinstance(problem, SparseLogistic):
             return SparseDpNsgd(problem, numbers, seed=settings.seed)
-        return DpNsgd(problem.example_gradient, problem.x, problem.y, problem.start, numbers, seed=settings.seed)
+        return DpNsgd(
+            problem.example_gradient,
+            problem.x,
+            problem.y,
+            problem.start,
+            numbers,
+            seed=settings.seed,
+        )
 
-    def noise(self, problem: Regression, settings: DpNsgdSettings) -> tuple[dict[str, float], dict[str, float]]:
+    def noise(
+        self, problem: Regression, settings: DpNsgdSettings
+    ) -> tuple[dict[str, float], dict[str, float]]:
         n = len(problem.x)
         counts = {"V": float(printed_v(n, settings.steps, settings.depth))}
         return counts, {"f": self._parameters(problem, settings).node_deviation(n)}
 
-    def notes(self, request: Mapping[str, Any], problem: Regression, settings: DpNsgdSettings) -> list[str]:
+    def notes(
+        self, request: Mapping[str, Any], problem: Regression, settings: DpNsgdSettings
+    ) -> list[str]:
         n = len(problem.x)
         if settings.sigma == 0 or settings.steps % n == 0:
             return []

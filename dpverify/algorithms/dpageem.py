@@ -22,7 +22,13 @@ from dpverify.algorithms.audited import AuditTarget, batch_target
 from dpverify.algorithms.settings import NoisySettings, SettingInfo, momentum, whole
 from dpverify.kernels import check
 from dpverify.kernels.typing import Vector
-from dpverify.papers.zhang2021.algorithms.stages import Decay, HandOn, Stage, StageSchedule, stagewise
+from dpverify.papers.zhang2021.algorithms.stages import (
+    Decay,
+    HandOn,
+    Stage,
+    StageSchedule,
+    stagewise,
+)
 
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
@@ -38,20 +44,41 @@ DEFAULT_RHO: Final = 0.9
 
 
 Rho: TypeAlias = Annotated[float, SettingInfo("rho", "Momentum weight.", momentum)]
-AllSteps: TypeAlias = Annotated[int, SettingInfo("t_Mon", "Steps with momentum.", is_option=False)]
+AllSteps: TypeAlias = Annotated[
+    int, SettingInfo("t_Mon", "Steps with momentum.", is_option=False)
+]
 EarlySteps: TypeAlias = Annotated[
-    int, SettingInfo("t_Mon", "Steps with momentum in the first stage.", whole(0), default="half of its steps")
+    int,
+    SettingInfo(
+        "t_Mon",
+        "Steps with momentum in the first stage.",
+        whole(0),
+        default="half of its steps",
+    ),
 ]
 
 
 class DescentSettings(NoisySettings, frozen=True, kw_only=True):
     """Settings of all methods of the family."""
 
-    batch: Annotated[int, SettingInfo("b", "Batch size.", whole(1), default="the root of N, rounded")]
-    clip: Annotated[float, SettingInfo("C", "Clip length of gradients.", is_option=False)] = CLIP
-    eta: Annotated[float, SettingInfo("eta", "Step size; stage k has eta/2^k.", check.positive, default="1 - rho")]
+    batch: Annotated[
+        int, SettingInfo("b", "Batch size.", whole(1), default="the root of N, rounded")
+    ]
+    clip: Annotated[
+        float, SettingInfo("C", "Clip length of gradients.", is_option=False)
+    ] = CLIP
+    eta: Annotated[
+        float,
+        SettingInfo(
+            "eta", "Step size; stage k has eta/2^k.", check.positive, default="1 - rho"
+        ),
+    ]
     hand_on: Annotated[
-        HandOn, SettingInfo("output", "Iterate with which the next stage starts: one at random or the last.")
+        HandOn,
+        SettingInfo(
+            "output",
+            "Iterate with which the next stage starts: one at random or the last.",
+        ),
     ] = "uniform"
 
 
@@ -71,8 +98,15 @@ class DescentEarlyMomentum(DescentMomentum, frozen=True, kw_only=True):
 class StageSettings(DescentSettings, frozen=True, kw_only=True):
     """Settings of methods in stages."""
 
-    stages: Annotated[int, SettingInfo("K", "Number of stages.", whole(1, 60))] = DEFAULT_STAGES
-    stage_steps: Annotated[int, SettingInfo("T^0", "Steps, of which stage k has 2^k times as many.", is_option=False)]
+    stages: Annotated[int, SettingInfo("K", "Number of stages.", whole(1, 60))] = (
+        DEFAULT_STAGES
+    )
+    stage_steps: Annotated[
+        int,
+        SettingInfo(
+            "T^0", "Steps, of which stage k has 2^k times as many.", is_option=False
+        ),
+    ]
 
 
 class StageMomentum(StageSettings, frozen=True, kw_only=True):
@@ -101,7 +135,13 @@ EARLY: Final = (DescentEarlyMomentum, StageEarlyMomentum)
 class StagedAlgorithm(Algorithm[DescentSettings]):
     """A method in one or several stages, with or without momentum; early momentum lasts half a stage by default."""
 
-    def __init__(self, name: str, summary: str, settings: type[DescentSettings], decay: Decay = "none") -> None:
+    def __init__(
+        self,
+        name: str,
+        summary: str,
+        settings: type[DescentSettings],
+        decay: Decay = "none",
+    ) -> None:
         self.name = name
         self.summary = summary
         self.settings = settings
@@ -117,7 +157,9 @@ class StagedAlgorithm(Algorithm[DescentSettings]):
 
     def complete(self, request: Mapping[str, Any], examples: int) -> DescentSettings:
         """Return all settings; the number of steps is rounded down so that it fills the stages."""
-        batch = check.whole(1, examples, batch=request.get("batch", max(1, round(math.sqrt(examples)))))
+        batch = check.whole(
+            1, examples, batch=request.get("batch", max(1, round(math.sqrt(examples))))
+        )
         steps = count_steps(request, examples, batch)
         parts = 1
         fixed: dict[str, Any] = {}
@@ -132,9 +174,18 @@ class StagedAlgorithm(Algorithm[DescentSettings]):
         rho = 0.0
         if self.has_momentum:
             rho = request.get("rho", DEFAULT_RHO)
-            momentum_steps = request.get("momentum_steps", self.momentum_steps(stage_steps))
-            fixed["momentum_steps"] = check.whole(0, stage_steps, momentum_steps=momentum_steps)
-        return self.filled(request, {"batch": batch, "eta": 1.0 - rho}, steps=stage_steps * parts, **fixed)
+            momentum_steps = request.get(
+                "momentum_steps", self.momentum_steps(stage_steps)
+            )
+            fixed["momentum_steps"] = check.whole(
+                0, stage_steps, momentum_steps=momentum_steps
+            )
+        return self.filled(
+            request,
+            {"batch": batch, "eta": 1.0 - rho},
+            steps=stage_steps * parts,
+            **fixed,
+        )
 
     def schedule(self, s: DescentSettings) -> StageSchedule:
         """Return the stages, the batch size and the noise of a run."""
@@ -142,56 +193,88 @@ class StagedAlgorithm(Algorithm[DescentSettings]):
         stages: tuple[Stage, ...] = (Stage(s.steps, momentum_steps, s.eta, self.decay),)
         if isinstance(s, StageSettings):
             stages = stagewise(s.stages, s.stage_steps, momentum_steps, s.eta)
-        return StageSchedule(stages, s.batch, rho_of(s), 2.0 * s.clip / s.batch * s.sigma, s.hand_on)
+        return StageSchedule(
+            stages, s.batch, rho_of(s), 2.0 * s.clip / s.batch * s.sigma, s.hand_on
+        )
 
     def start(self, problem: Regression, settings: DescentSettings) -> StagedDescent:
         from dpverify.problems.regression import batch_gradient
 
         n = check.whole(1, examples=len(problem.x))
-        return self.start_on(batch_gradient(problem, settings.clip), n, problem.start, settings)
+        return self.start_on(
+            batch_gradient(problem, settings.clip), n, problem.start, settings
+        )
 
-    def start_on(self, oracle: BatchMean, examples: int, start: Vector, settings: DescentSettings) -> StagedDescent:
+    def start_on(
+        self, oracle: BatchMean, examples: int, start: Vector, settings: DescentSettings
+    ) -> StagedDescent:
         """Return a run on an oracle of clipped gradients."""
         from dpverify.papers.zhang2021.algorithms.dpageem import StagedDescent
 
-        return StagedDescent(oracle, examples, start, self.schedule(settings), seed=settings.seed)
+        return StagedDescent(
+            oracle, examples, start, self.schedule(settings), seed=settings.seed
+        )
 
     def conformance(self) -> tuple[PrivateOptimizer, Promise]:
         from dpverify.algorithms.tested import EXAMPLES, descent_optimizer, promise_of
 
         if not self.is_private:
             return super().conformance()
-        settings = self.complete({"steps": 30, "batch": 8, "sigma": 2.0, "eta": 1.0}, EXAMPLES)
-        return descent_optimizer(self, settings, 8), promise_of(settings.sigma, settings.clip, 8)
+        settings = self.complete(
+            {"steps": 30, "batch": 8, "sigma": 2.0, "eta": 1.0}, EXAMPLES
+        )
+        return descent_optimizer(self, settings, 8), promise_of(
+            settings.sigma, settings.clip, 8
+        )
 
-    def noise(self, problem: Regression, settings: DescentSettings) -> tuple[dict[str, float], dict[str, float]]:
+    def noise(
+        self, problem: Regression, settings: DescentSettings
+    ) -> tuple[dict[str, float], dict[str, float]]:
         return {}, {"gradient": self.schedule(settings).std}
 
     def gradients_per_step(self, settings: DescentSettings, examples: int) -> int:
         return settings.batch
 
-    def notes(self, request: Mapping[str, Any], problem: Regression, settings: DescentSettings) -> list[str]:
+    def notes(
+        self, request: Mapping[str, Any], problem: Regression, settings: DescentSettings
+    ) -> list[str]:
         if not isinstance(settings, StageSettings):
             return []
         notes = []
         steps = request.get("steps", settings.steps)
         if steps != settings.steps:
-            stages = f"those of K = {settings.stages} stages of 2 T^0, ..., 2^K T^0 steps"
+            stages = (
+                f"those of K = {settings.stages} stages of 2 T^0, ..., 2^K T^0 steps"
+            )
             notes.append(f"{settings.steps} of {steps} steps: {stages}")
         limit = min((1.0 - rho_of(settings)) ** 2 / (2.0 * problem.smoothness), 1.0)
         if settings.eta > limit:
             first = f"eta^0 = {settings.eta:.4g} is above min(theta (1 - rho)^2/(2 beta), 1)"
-            notes.append(f"{first} = {limit:.4g} at theta = 1, the limit of Theorem 3.2")
+            notes.append(
+                f"{first} = {limit:.4g} at theta = 1, the limit of Theorem 3.2"
+            )
         return notes
 
-    def epsilon(self, settings: DescentSettings, size: ProblemSize, delta: float) -> float:
-        return sampled_epsilon(settings.batch / size.examples, settings.sigma, settings.steps, delta)
+    def epsilon(
+        self, settings: DescentSettings, size: ProblemSize, delta: float
+    ) -> float:
+        return sampled_epsilon(
+            settings.batch / size.examples, settings.sigma, settings.steps, delta
+        )
 
-    def epsilon_bounds(self, settings: DescentSettings, size: ProblemSize, delta: float) -> Bounds:
-        return sampled_bounds(settings.batch / size.examples, settings.sigma, settings.steps, delta)
+    def epsilon_bounds(
+        self, settings: DescentSettings, size: ProblemSize, delta: float
+    ) -> Bounds:
+        return sampled_bounds(
+            settings.batch / size.examples, settings.sigma, settings.steps, delta
+        )
 
-    def sigma(self, settings: DescentSettings, size: ProblemSize, epsilon: float, delta: float) -> float:
-        return least_sigma(settings.batch / size.examples, settings.steps, epsilon, delta)
+    def sigma(
+        self, settings: DescentSettings, size: ProblemSize, epsilon: float, delta: float
+    ) -> float:
+        return least_sigma(
+            settings.batch / size.examples, settings.steps, epsilon, delta
+        )
 
 
 class DpSgdAlgorithm(StagedAlgorithm):
@@ -223,20 +306,43 @@ def rho_of(s: DescentSettings) -> float:
 
 
 DPAGEEM: Final = Dpageem(
-    "dpageem", "Descent in stages with momentum early in each stage (Algorithm 1 of zhang2021).", StageEarlyMomentum
+    "dpageem",
+    "Descent in stages with momentum early in each stage (Algorithm 1 of zhang2021).",
+    StageEarlyMomentum,
 )
 DPAGES: Final = StagedAlgorithm("dpages", "DPageEM without momentum.", StageSettings)
-DPAGEM: Final = StagedAlgorithm("dpagem", "DPageEM with momentum in all steps.", StageMomentum)
-SGD_STAGES: Final = StagedAlgorithm("sgd-stages", "Descent in stages without noise.", StagesWithoutNoise)
-DP_SGD: Final = DpSgdAlgorithm("dp-sgd", "Descent with clipped gradients of sampled batches.", DescentSettings)
+DPAGEM: Final = StagedAlgorithm(
+    "dpagem", "DPageEM with momentum in all steps.", StageMomentum
+)
+SGD_STAGES: Final = StagedAlgorithm(
+    "sgd-stages", "Descent in stages without noise.", StagesWithoutNoise
+)
+DP_SGD: Final = DpSgdAlgorithm(
+    "dp-sgd", "Descent with clipped gradients of sampled batches.", DescentSettings
+)
 DP_SGD_LINEAR: Final = StagedAlgorithm(
     "dp-sgd-linear", "DP-SGD with steps of size eta/t.", DescentSettings, decay="linear"
 )
 DP_SGD_ROOT: Final = StagedAlgorithm(
-    "dp-sgd-root", "DP-SGD with steps of size eta/sqrt(t).", DescentSettings, decay="root"
+    "dp-sgd-root",
+    "DP-SGD with steps of size eta/sqrt(t).",
+    DescentSettings,
+    decay="root",
 )
 DP_SGDM: Final = StagedAlgorithm("dp-sgdm", "DP-SGD with momentum.", DescentMomentum)
 DP_SGDEM: Final = StagedAlgorithm(
-    "dp-sgdem", "DP-SGD with momentum in the first half of the steps.", DescentEarlyMomentum
+    "dp-sgdem",
+    "DP-SGD with momentum in the first half of the steps.",
+    DescentEarlyMomentum,
 )
-FAMILY: Final = (DPAGEEM, DPAGES, DPAGEM, SGD_STAGES, DP_SGD, DP_SGD_LINEAR, DP_SGD_ROOT, DP_SGDM, DP_SGDEM)
+FAMILY: Final = (
+    DPAGEEM,
+    DPAGES,
+    DPAGEM,
+    SGD_STAGES,
+    DP_SGD,
+    DP_SGD_LINEAR,
+    DP_SGD_ROOT,
+    DP_SGDM,
+    DP_SGDEM,
+)

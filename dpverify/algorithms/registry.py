@@ -27,7 +27,17 @@ UNUSABLE: Final[dict[str, str]] = {}
 
 def all_algorithms() -> Iterator[Algorithm[Any]]:
     """Yield each algorithm."""
-    yield from (DP_NSGD, SR_NSGD, DP_SRM, DDP_SRM, *FAMILY, DP_GD, RRPSGD, DP_AGD, STORM)
+    yield from (
+        DP_NSGD,
+        SR_NSGD,
+        DP_SRM,
+        DDP_SRM,
+        *FAMILY,
+        DP_GD,
+        RRPSGD,
+        DP_AGD,
+        STORM,
+    )
     for entry in entry_points(group=GROUP):
         try:
             with foreign_code(entry.value):
@@ -41,7 +51,9 @@ def all_algorithms() -> Iterator[Algorithm[Any]]:
             UNUSABLE[entry.name] = f"{entry.value} is no Algorithm"
 
 
-ALGORITHMS: Final[dict[str, Algorithm[Any]]] = {algorithm.name: algorithm for algorithm in all_algorithms()}
+ALGORITHMS: Final[dict[str, Algorithm[Any]]] = {
+    algorithm.name: algorithm for algorithm in all_algorithms()
+}
 """All algorithms by name; the first one is the default of the command line."""
 
 
@@ -64,10 +76,16 @@ def algorithm_named(name: str) -> Algorithm[Any]:
         except TargetError as error:
             raise check.ArgumentError("algorithm", name, str(error)) from error
         if not isinstance(loaded, Algorithm):
-            raise check.ArgumentError("algorithm", name, "must be an Algorithm of dpverify.algorithms")
+            raise check.ArgumentError(
+                "algorithm", name, "must be an Algorithm of dpverify.algorithms"
+            )
         return loaded
     if name in UNUSABLE:
-        raise check.ArgumentError("algorithm", name, f"cannot be loaded: {UNUSABLE[name]}")
+        raise check.ArgumentError(
+            "algorithm", name, f"cannot be loaded: {UNUSABLE[name]}"
+        )
     if name not in ALGORITHMS:
-        raise check.ArgumentError("algorithm", name, f"must be one of {', '.join(ALGORITHMS)}")
+        raise check.ArgumentError(
+            "algorithm", name, f"must be one of {', '.join(ALGORITHMS)}"
+        )
     return ALGORITHMS[name]

@@ -29,8 +29,9 @@ class SettingInfo:
     help : str
         Help text for the command line.
     take : callable, optional
-        A check such as those in ``dpverify.kernels.check``: it takes the value as a keyword argument and returns it. By
-        default, the choices of a ``Literal`` are the domain.
+        A check such as those in ``dpverify.kernels.check``: it takes the value as a
+        keyword argument and returns it. By default, the choices of a ``Literal`` are
+        the domain.
     default : str
         Description of a default that depends on the size of the data.
     is_option : bool
@@ -82,13 +83,27 @@ class Settings(Record, frozen=True, kw_only=True):
     0.001
     """
 
-    steps: Annotated[int, SettingInfo("T", "Number of steps.", whole(1, MOST_STEPS), default="10 epochs")]
-    lam: Annotated[float, SettingInfo("lam", "Weight of the nonconvex regularizer.", check.not_negative)] = 0.001
+    steps: Annotated[
+        int,
+        SettingInfo("T", "Number of steps.", whole(1, MOST_STEPS), default="10 epochs"),
+    ]
+    lam: Annotated[
+        float,
+        SettingInfo("lam", "Weight of the nonconvex regularizer.", check.not_negative),
+    ] = 0.001
     scale: Annotated[
-        RowScaling, SettingInfo("scale", "Rows: scaled to length 1, clipped at length 1, or unchanged.")
+        RowScaling,
+        SettingInfo(
+            "scale", "Rows: scaled to length 1, clipped at length 1, or unchanged."
+        ),
     ] = "unit"
     seed: Annotated[
-        int, SettingInfo("seed", "Seed of the random numbers; the same seed gives the same result.", whole(0))
+        int,
+        SettingInfo(
+            "seed",
+            "Seed of the random numbers; the same seed gives the same result.",
+            whole(0),
+        ),
     ] = 0
     sigma: float = 0.0  # value for optimizers without noise
 
@@ -102,7 +117,9 @@ class NoisySettings(Settings, frozen=True, kw_only=True):
     1.0
     """
 
-    sigma: Annotated[float, SettingInfo("sigma", "Noise multiplier.", check.not_negative)] = 1.0
+    sigma: Annotated[
+        float, SettingInfo("sigma", "Noise multiplier.", check.not_negative)
+    ] = 1.0
 
 
 class Option(NamedTuple):
@@ -112,14 +129,17 @@ class Option(NamedTuple):
     type: Any
     setting: SettingInfo
     is_required: bool
-    default: object  # None if there is no default, or if it depends on the size of the data
+    # None if there is no default, or if it depends on the size of the data
+    default: object
 
     def checked(self, value: Any) -> Any:
         """Return the value if it is in the domain, or raise an ArgumentError."""
         if self.setting.take is not None:
             return self.setting.take(**{self.name: value})
         if get_origin(self.type) is Literal and value not in get_args(self.type):
-            raise check.ArgumentError(self.name, value, f"must be one of {', '.join(get_args(self.type))}")
+            raise check.ArgumentError(
+                self.name, value, f"must be one of {', '.join(get_args(self.type))}"
+            )
         return value
 
 
@@ -134,7 +154,11 @@ def described(kind: type[Record]) -> dict[str, Option]:
     """
     options_by_name = {}
     for field in msgspec.structs.fields(kind):
-        value_type, *marks = get_args(field.type) if get_origin(field.type) is Annotated else (field.type,)
+        value_type, *marks = (
+            get_args(field.type)
+            if get_origin(field.type) is Annotated
+            else (field.type,)
+        )
         setting = next((mark for mark in marks if isinstance(mark, SettingInfo)), None)
         if setting is not None:
             default = None if field.required else field.default
@@ -152,10 +176,16 @@ def options(kind: type[Record]) -> dict[str, Option]:
     >>> [*options(NoisySettings)]
     ['steps', 'lam', 'scale', 'seed', 'sigma']
     """
-    return {name: option for name, option in described(kind).items() if option.setting.is_option}
+    return {
+        name: option
+        for name, option in described(kind).items()
+        if option.setting.is_option
+    }
 
 
 def _without_none(value_type: Any) -> Any:
     """Return the type without None if it is an optional type."""
     kinds = [kind for kind in get_args(value_type) if kind is not NoneType]
-    return kinds[0] if NoneType in get_args(value_type) and len(kinds) == 1 else value_type
+    return (
+        kinds[0] if NoneType in get_args(value_type) and len(kinds) == 1 else value_type
+    )

@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 class SrNsgdSettings(NsgdSettings, frozen=True, kw_only=True):
     """Settings of Algorithm 2."""
 
-    gamma: Annotated[float, SettingInfo("gamma", "Cross-batch weight.", check.proportion, default="eta N, at most 1")]
+    gamma: Annotated[
+        float,
+        SettingInfo(
+            "gamma", "Cross-batch weight.", check.proportion, default="eta N, at most 1"
+        ),
+    ]
 
 
 class SrNsgdAlgorithm(NormalizedMomentum[SrNsgdSettings]):
@@ -36,7 +41,9 @@ class SrNsgdAlgorithm(NormalizedMomentum[SrNsgdSettings]):
         eta = request.get("eta", defaults["eta"])
         return self.filled(request, defaults | {"gamma": min(1.0, eta * examples)})
 
-    def start(self, problem: Regression, settings: SrNsgdSettings) -> SrNsgd | SparseSrNsgd:
+    def start(
+        self, problem: Regression, settings: SrNsgdSettings
+    ) -> SrNsgd | SparseSrNsgd:
         from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
         from dpverify.papers.tran2022.algorithms.sr_nsgd.sparse import SparseSrNsgd
         from dpverify.problems.sparse.logistic import SparseLogistic
@@ -44,16 +51,31 @@ class SrNsgdAlgorithm(NormalizedMomentum[SrNsgdSettings]):
         numbers = self._parameters(problem, settings)
         if isinstance(problem, SparseLogistic):
             return SparseSrNsgd(problem, numbers, seed=settings.seed)
-        return SrNsgd(problem.example_gradient, problem.x, problem.y, problem.start, numbers, seed=settings.seed)
+        return SrNsgd(
+            problem.example_gradient,
+            problem.x,
+            problem.y,
+            problem.start,
+            numbers,
+            seed=settings.seed,
+        )
 
-    def noise(self, problem: Regression, settings: SrNsgdSettings) -> tuple[dict[str, float], dict[str, float]]:
+    def noise(
+        self, problem: Regression, settings: SrNsgdSettings
+    ) -> tuple[dict[str, float], dict[str, float]]:
         from dpverify.papers.tran2022.accounting.noise import SR_NODES
 
         scales = _scales(problem, settings)
-        deviations = self._parameters(problem, settings).deviations(len(problem.x)).tolist()
-        return {"V_<=2N": scales.v_first, "V_>2N": scales.v_later}, dict(zip(SR_NODES, deviations, strict=True))
+        deviations = (
+            self._parameters(problem, settings).deviations(len(problem.x)).tolist()
+        )
+        return {"V_<=2N": scales.v_first, "V_>2N": scales.v_later}, dict(
+            zip(SR_NODES, deviations, strict=True)
+        )
 
-    def notes(self, request: Mapping[str, Any], problem: Regression, settings: SrNsgdSettings) -> list[str]:
+    def notes(
+        self, request: Mapping[str, Any], problem: Regression, settings: SrNsgdSettings
+    ) -> list[str]:
         if settings.sigma == 0:
             return []
         notes = ["delta_Delta and delta_r as printed lack the factor L"]
@@ -83,7 +105,9 @@ class SrNsgdAlgorithm(NormalizedMomentum[SrNsgdSettings]):
 
 
 def _scales(problem: Regression, s: SrNsgdSettings) -> Scales:
-    return printed_scales(len(problem.x), s.steps, eta=s.eta, lipschitz=problem.lipschitz)
+    return printed_scales(
+        len(problem.x), s.steps, eta=s.eta, lipschitz=problem.lipschitz
+    )
 
 
 SR_NSGD = SrNsgdAlgorithm()

@@ -41,25 +41,39 @@ def promise_of(sigma: float, clip: float, batch: int) -> Promise:
     from dpverify.conform import Promise
 
     sizes = {"examples": EXAMPLES, "batch": batch, "divisor": float(batch)}
-    return Promise(sigma=2.0 * sigma, clip=clip, sampling="batches", neighbours="replace-one", **sizes)  # type: ignore[arg-type]  # counts and a float
+    return Promise(
+        sigma=2.0 * sigma,
+        clip=clip,
+        sampling="batches",
+        neighbours="replace-one",
+        **sizes,  # type: ignore[arg-type]  # counts and a float
+    )
 
 
-def descent_optimizer(method: NoisyBaseline | StagedAlgorithm, settings: Any, batch: int) -> PrivateOptimizer:
+def descent_optimizer(
+    method: NoisyBaseline | StagedAlgorithm, settings: Any, batch: int
+) -> PrivateOptimizer:
     """Return an optimizer that does the first step of noisy descent, which has no momentum yet."""
     from dpverify.conform import PrivateOptimizer
 
     def step(state: None, gradients: Matrix, rng: Generator) -> tuple[None, Vector]:
         oracle = ExampleGradients(lambda w, rows: gradients[rows], settings.clip)
-        run = method.start_on(oracle, len(gradients), np.zeros(gradients.shape[1]), settings)
+        run = method.start_on(
+            oracle, len(gradients), np.zeros(gradients.shape[1]), settings
+        )
         eta = float(run.parameters.factors(0, 1)[0][0])
         run._noise_rng = rng
         run.advance(1)
         return state, -run.w / eta
 
     def at_clip(length: float) -> PrivateOptimizer:
-        return descent_optimizer(method, msgspec.structs.replace(settings, clip=length), batch)
+        return descent_optimizer(
+            method, msgspec.structs.replace(settings, clip=length), batch
+        )
 
-    return PrivateOptimizer(step, batches=batches_of(batch) if batch < EXAMPLES else None, at_clip=at_clip)
+    return PrivateOptimizer(
+        step, batches=batches_of(batch) if batch < EXAMPLES else None, at_clip=at_clip
+    )
 
 
 def estimate_optimizer(method: DpSrmAlgorithm, settings: Any) -> PrivateOptimizer:
@@ -76,8 +90,15 @@ def estimate_optimizer(method: DpSrmAlgorithm, settings: Any) -> PrivateOptimize
             return gradients[batch] if w.any() else np.zeros((len(batch), d))
 
         oracle = ExampleGradients(rows, settings.clip, settings.change_clip)
-        tape = np.stack([np.ones(d), rng.standard_normal(d)])  # the first estimate moves the iterate away from 0
-        run = DpSrm(oracle, size, np.zeros(d), method.parameters(settings, smoothness=1.0), tape=tape)
+        # the first estimate moves the iterate away from 0
+        tape = np.stack([np.ones(d), rng.standard_normal(d)])
+        run = DpSrm(
+            oracle,
+            size,
+            np.zeros(d),
+            method.parameters(settings, smoothness=1.0),
+            tape=tape,
+        )
         run.advance(1)
         previous_share = (1.0 - settings.gamma) * run.v
         run.advance(1)

@@ -19,15 +19,31 @@ from dpverify.harness.search.constraints import Inequality, can_solve, links, so
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger import ClaimSpec
 from dpverify.ledger.display import display
-from dpverify.ledger.formula import Compare, Formula, Name, free_names, substitute, to_text
+from dpverify.ledger.formula import (
+    Compare,
+    Formula,
+    Name,
+    free_names,
+    substitute,
+    to_text,
+)
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.report.numbers import show_side
-from dpverify.symbolic.exact.evaluate import definitions, evaluate, holds, to_number, values
+from dpverify.symbolic.exact.evaluate import (
+    definitions,
+    evaluate,
+    holds,
+    to_number,
+    values,
+)
 from dpverify.symbolic.exact.numbers import EvaluationError, Exact
 
-NumberInput: TypeAlias = SupportsIndex | SupportsFloat | str  # int, float, Fraction, Decimal, numbers of numpy, or text
+# int, float, Fraction, Decimal, numbers of numpy, or text
+NumberInput: TypeAlias = SupportsIndex | SupportsFloat | str
 
-SIMPLEST = 10**9  # largest denominator of the fraction that replaces a float, if it has the value of that float
+# largest denominator of the fraction that replaces a float, if it has the value of that
+# float
+SIMPLEST = 10**9
 BITS = 1024  # precision of definitions
 
 
@@ -82,21 +98,27 @@ def needed_part(statement: Statement, also: Iterable[str] = ()) -> Statement:
     The right side, the conditions and the letters in ``also`` are used, and everything that their definitions and
     domains mention.
     """
-    formulas = [formula for condition in statement.requires for formula in condition.operands]
+    formulas = [
+        formula for condition in statement.requires for formula in condition.operands
+    ]
     formulas += [statement.rhs] if statement.rhs is not None else []
     names = frozenset(also).union(*map(free_names, formulas))
     values = dict(statement.let)
     todo = list(names)
     while todo:
         name = todo.pop()
-        further = statement.domains[name].names | (free_names(values[name]) if name in values else frozenset())
+        further = statement.domains[name].names | (
+            free_names(values[name]) if name in values else frozenset()
+        )
         todo += further - names
         names |= further
     return replace(
         statement,
         lhs=None,
         let=tuple((name, value) for name, value in statement.let if name in names),
-        domains={name: domain for name, domain in statement.domains.items() if name in names},
+        domains={
+            name: domain for name, domain in statement.domains.items() if name in names
+        },
     )
 
 
@@ -113,15 +135,23 @@ def inequalities(statement: Statement) -> list[Inequality]:
     """Return the conditions of the statement and of its letters' domains, without duplicates."""
     conditions = [
         *statement.requires,
-        *(constraint for domain in statement.domains.values() for constraint in domain.constraints),
+        *(
+            constraint
+            for domain in statement.domains.values()
+            for constraint in domain.constraints
+        ),
     ]
-    return [*dict.fromkeys(part for condition in conditions for part in links(condition))]
+    return [
+        *dict.fromkeys(part for condition in conditions for part in links(condition))
+    ]
 
 
 def _kinds(statement: Statement, env: Mapping[str, Exact]) -> Iterator[str]:
     for name, domain in statement.domains.items():
         value = env[name]
-        if domain.kind == "integer" and not (isinstance(value, Fraction) and value.denominator == 1):
+        if domain.kind == "integer" and not (
+            isinstance(value, Fraction) and value.denominator == 1
+        ):
             yield f"{name} is an integer, got {name}={_shown(value)}"
 
 
@@ -152,15 +182,23 @@ def _shown(value: Exact) -> str:
     return show_side(to_number(value))
 
 
-def chosen_statement(spec: ClaimSpec, variant: Variant, reading: Mapping[str, str]) -> Statement:
+def chosen_statement(
+    spec: ClaimSpec, variant: Variant, reading: Mapping[str, str]
+) -> Statement:
     """Return the selected statement of a claim. A ValueError lists the choices.
 
     If all readings give the same statement, the first one is used. Otherwise the user must name a reading.
     """
     if variant not in get_args(Variant):
-        raise ValueError(f"variant must be one of {', '.join(get_args(Variant))}, got variant={variant!r}.")
+        raise ValueError(
+            f"variant must be one of {', '.join(get_args(Variant))}, got variant={variant!r}."
+        )
     spec.complete(reading)  # raises an error for an unknown reading
-    fitting = [complete_reading for complete_reading in spec.readings() if reading.items() <= complete_reading.items()]
+    fitting = [
+        complete_reading
+        for complete_reading in spec.readings()
+        if reading.items() <= complete_reading.items()
+    ]
     statements = [
         spec.statement(complete_reading, variant)
         for complete_reading in fitting
@@ -172,15 +210,26 @@ def chosen_statement(spec: ClaimSpec, variant: Variant, reading: Mapping[str, st
             for complete_reading in spec.readings()
             for name in _variants(spec, complete_reading)
         )
-        raise ValueError(f"{spec.key}: no {variant} statement is recorded{_listed(reading)}; available: {offered}.")
-    different = {(*_without_reading(statement), _judged(spec, statement)) for statement in statements}
+        raise ValueError(
+            f"{spec.key}: no {variant} statement is recorded{_listed(reading)}; available: {offered}."
+        )
+    different = {
+        (*_without_reading(statement), _judged(spec, statement))
+        for statement in statements
+    }
     if len(different) > 1:
-        names = [offered_reading for offered_reading in spec.record.reading if offered_reading.name not in reading]
+        names = [
+            offered_reading
+            for offered_reading in spec.record.reading
+            if offered_reading.name not in reading
+        ]
         choices = "; ".join(
             f"{offered_reading.name} = {' or '.join(offered_reading.choices)} ({offered_reading.meaning})"
             for offered_reading in names
         )
-        raise ValueError(f"{spec.key}: its readings differ, choose one by keyword: {choices}.")
+        raise ValueError(
+            f"{spec.key}: its readings differ, choose one by keyword: {choices}."
+        )
     return statements[0]
 
 
@@ -201,7 +250,11 @@ def _without_reading(statement: Statement) -> Iterator[str]:
 def _judged(spec: ClaimSpec, statement: Statement) -> str:
     """Return the pinned status and severity of a statement."""
     verdict = spec.verdict(statement.reading)
-    severity = verdict.severity if verdict is not None and statement.variant == "printed" else None
+    severity = (
+        verdict.severity
+        if verdict is not None and statement.variant == "printed"
+        else None
+    )
     return f"{spec.pinned(statement.reading, statement.variant)} {severity}"
 
 
@@ -210,7 +263,9 @@ def _listed(reading: Mapping[str, str]) -> str:
     return f" ({inside})" if inside else ""
 
 
-def interval(statement: Statement, letter: str, point: Mapping[str, Fraction], name: str) -> tuple[float, float]:
+def interval(
+    statement: Statement, letter: str, point: Mapping[str, Fraction], name: str
+) -> tuple[float, float]:
     """Return the smallest and largest value of a letter, given other letters.
 
     Raises a ValueError if a condition cannot be solved for the letter.
@@ -242,7 +297,9 @@ def _without_definitions(part: Inequality, statement: Statement) -> Inequality:
     return Inequality(part.op, replaced(part.left), replaced(part.right))
 
 
-def _end(part: Inequality, letter: str, point: Mapping[str, Fraction]) -> tuple[str, Fraction]:
+def _end(
+    part: Inequality, letter: str, point: Mapping[str, Fraction]
+) -> tuple[str, Fraction]:
     """Return the operator and the number by which an inequality bounds a letter."""
     text = inequality_text(part)
     if missing := sorted(part.names - point.keys() - {letter}):

@@ -10,12 +10,19 @@ from dpverify.api.judge import Budget, verify_run
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.records import SHOWN, Record
 from dpverify.ledger.results import Counterexample, Result
-from dpverify.ledger.used_conditions import UsedCondition, conditions_of_used_claims, implication_specs, read_conditions
+from dpverify.ledger.used_conditions import (
+    UsedCondition,
+    conditions_of_used_claims,
+    implication_specs,
+    read_conditions,
+)
 
 if TYPE_CHECKING:
     from dpverify.harness.run.engine import ReportRun
 
-Finding: TypeAlias = Literal["met", "not met", "no violation found", "undecided", "other letters"]
+Finding: TypeAlias = Literal[
+    "met", "not met", "no violation found", "undecided", "other letters"
+]
 """Result for a condition. "Other letters": the claim that uses the condition does not have all of its letters."""
 
 
@@ -38,12 +45,15 @@ class JudgedConditions(Record, frozen=True, kw_only=True):
     paper: str
     stated: int  # number of further conditions, which the claims state themselves
     conditions: list[JudgedCondition]
-    surprises: list[str]  # unmet conditions without a record, and records of conditions not found unmet
+    # unmet conditions without a record, and records of conditions not found unmet
+    surprises: list[str]
 
     @property
     def unmet(self) -> list[JudgedCondition]:
         """Conditions that do not follow."""
-        return [condition for condition in self.conditions if condition.finding == "not met"]
+        return [
+            condition for condition in self.conditions if condition.finding == "not met"
+        ]
 
 
 def used_conditions(
@@ -57,8 +67,8 @@ def used_conditions(
 ) -> JudgedConditions:
     """Judge, for each claim of a paper, whether it meets the conditions of the claims of the paper that it uses.
 
-    Letters are compared by name, because a letter has the same meaning in all claims of a paper. A proof or a search
-    decides, over all values that the claim allows.
+    Letters are compared by name, because a letter has the same meaning in all claims of
+    a paper. A proof or a search decides, over all values that the claim allows.
 
     Parameters
     ----------
@@ -78,7 +88,8 @@ def used_conditions(
     Returns
     -------
     JudgedConditions
-        A condition that is not met has a counterexample, and a reason if ``conditions.toml`` of the paper has one.
+        A condition that is not met has a counterexample, and a reason if
+        ``conditions.toml`` of the paper has one.
 
     Raises
     ------
@@ -95,37 +106,66 @@ def used_conditions(
     loaded = load_specs(specs)
     first = next(loaded.claims(paper), None)
     conditions, stated = conditions_of_used_claims(loaded.papers[paper])
-    unmet = read_conditions(loaded.directory / paper if first is None else Path(first.file).parent)
-    records = {(record.claim, record.uses, record.condition): record.reason for record in unmet}
+    unmet = read_conditions(
+        loaded.directory / paper if first is None else Path(first.file).parent
+    )
+    records = {
+        (record.claim, record.uses, record.condition): record.reason for record in unmet
+    }
     implied = implication_specs(loaded, conditions)
     results: dict[str, list[Result]] = {}
     if implied.papers:
-        run = verify_run(specs=implied, budget=budget, seed=seed, jobs=jobs, progress=progress)
+        run = verify_run(
+            specs=implied, budget=budget, seed=seed, jobs=jobs, progress=progress
+        )
         if run.run.interrupted:
             raise KeyboardInterrupt
         for result in run.results:
             results.setdefault(result.claim, []).append(result)
     judged: list[JudgedCondition] = []
     for condition in conditions:
-        name = (condition.claim.record.id, condition.used.record.id, condition.condition)
+        name = (
+            condition.claim.record.id,
+            condition.used.record.id,
+            condition.condition,
+        )
         of_claim = [] if condition.implied is None else results[condition.implied.key]
         judged.append(_judged(condition, of_claim, records.get(name)))
-    return JudgedConditions(paper=paper, stated=stated, conditions=judged, surprises=[*_surprises(judged, records)])
+    return JudgedConditions(
+        paper=paper,
+        stated=stated,
+        conditions=judged,
+        surprises=[*_surprises(judged, records)],
+    )
 
 
-def _judged(condition: UsedCondition, results: Sequence[Result], reason: str | None) -> JudgedCondition:
+def _judged(
+    condition: UsedCondition, results: Sequence[Result], reason: str | None
+) -> JudgedCondition:
     """Combine the results of all readings. One reading in which the condition fails decides."""
     finding: Finding = "met" if results else "other letters"
     example = None
     reading: dict[str, str] = {}
-    ranks: dict[str, Finding] = {"refuted": "not met", "not refuted": "no violation found"}
+    ranks: dict[str, Finding] = {
+        "refuted": "not met",
+        "not refuted": "no violation found",
+    }
     order: tuple[Finding, ...] = ("met", "no violation found", "undecided", "not met")
     for result in results:
-        of_reading: Finding = "met" if result.status in SHOWN else ranks.get(result.status, "undecided")
+        of_reading: Finding = (
+            "met" if result.status in SHOWN else ranks.get(result.status, "undecided")
+        )
         if order.index(of_reading) > order.index(finding):
             finding = of_reading
             reading = result.reading
-            example = next((example for check in result.checks for example in check.counterexamples), None)
+            example = next(
+                (
+                    example
+                    for check in result.checks
+                    for example in check.counterexamples
+                ),
+                None,
+            )
     return JudgedCondition(
         claim=condition.claim.key,
         uses=condition.used.key,
@@ -138,10 +178,16 @@ def _judged(condition: UsedCondition, results: Sequence[Result], reason: str | N
     )
 
 
-def _surprises(judged: Sequence[JudgedCondition], records: dict[tuple[str, str, str], str]) -> Iterator[str]:
+def _surprises(
+    judged: Sequence[JudgedCondition], records: dict[tuple[str, str, str], str]
+) -> Iterator[str]:
     """Yield the differences between the judged conditions and the records."""
     unmet = {
-        (condition.claim.partition(":")[2], condition.uses.partition(":")[2], condition.condition)
+        (
+            condition.claim.partition(":")[2],
+            condition.uses.partition(":")[2],
+            condition.condition,
+        )
         for condition in judged
         if condition.finding == "not met"
     }

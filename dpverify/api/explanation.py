@@ -56,7 +56,9 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         style = "white-space: pre-wrap; font-family: monospace"
-        return self._printed(WIDTH).export_html(inline_styles=True, code_format=f'<pre style="{style}">{{code}}</pre>')
+        return self._printed(WIDTH).export_html(
+            inline_styles=True, code_format=f'<pre style="{style}">{{code}}</pre>'
+        )
 
     def _printed(self, width: int) -> Console:
         """Return a console that holds the output of ``dpverify explain``."""
@@ -66,30 +68,41 @@ class Explanation:
 
         file = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
         console = Console(
-            file=file, record=True, width=width, force_terminal=True, force_jupyter=False, color_system="truecolor"
+            file=file,
+            record=True,
+            width=width,
+            force_terminal=True,
+            force_jupyter=False,
+            color_system="truecolor",
         )
         print_explained(self.explained, console, full=self.full)
         return console
 
 
 def explain(
-    claim: str, *, full: bool = False, specs: Path | str | Specs | None = None, report: Path | str | None = None
+    claim: str,
+    *,
+    full: bool = False,
+    specs: Path | str | Specs | None = None,
+    report: Path | str | None = None,
 ) -> Explanation:
     """Explain one claim: what the paper prints, the verdict, what holds instead, and the recorded evidence.
 
-    No check is run, and the evidence is not compared with the present code. The command ``dpverify explain`` reports
-    whether the code has changed since.
+    No check is run, and the evidence is not compared with the present code. The command
+    ``dpverify explain`` reports whether the code has changed since.
 
     Parameters
     ----------
     claim : str
         Full id, such as "tran2022:lemma-12", or an id that only one paper has.
     full : bool, default False
-        Whether to show all findings, symbols, conditions, derivations and checks, instead of one or two screens.
+        Whether to show all findings, symbols, conditions, derivations and checks,
+        instead of one or two screens.
     specs : pathlib.Path, str or Specs, optional
         Folder of specs, or specs already loaded; by default the bundled specs.
     report : pathlib.Path or str, optional
-        Folder that ``dpverify verify --report`` wrote; by default the report that comes with dpverify.
+        Folder that ``dpverify verify --report`` wrote; by default the report that comes
+        with dpverify.
 
     Returns
     -------
@@ -118,7 +131,9 @@ def explain(
     spec = single_claim(loaded, claim)
     run = recorded_run_of_claim(spec, report)
     results = run.results if run else ()
-    explained = Explained(paper=loaded.papers[spec.paper].info, spec=spec, results=results)
+    explained = Explained(
+        paper=loaded.papers[spec.paper].info, spec=spec, results=results
+    )
     return Explanation(spec.key, explained, full)
 
 
@@ -126,7 +141,9 @@ def single_claim(specs: Specs, claim: str) -> ClaimSpec:
     """Return one claim. If a pattern matches several claims, a ValueError names them."""
     matches = specs.select((claim,))
     if len(matches) != 1:
-        raise ValueError(f"claim must name one claim, got claim={shown(claim)}, which names {several_claims(matches)}.")
+        raise ValueError(
+            f"claim must name one claim, got claim={shown(claim)}, which names {several_claims(matches)}."
+        )
     return matches[0]
 
 
@@ -145,7 +162,8 @@ def figure(
     claim : str
         Full id, such as "tran2022:lemma-12", or an id that only one paper has.
     name : str, optional
-        Name of the figure if a claim has several; by default the first. The error for an unknown name lists the names.
+        Name of the figure if a claim has several; by default the first. The error for
+        an unknown name lists the names.
     specs, report
         As for :func:`explain`.
     **reading
@@ -176,7 +194,11 @@ def figure(
     from dpverify.report.pages.figures import caption, draw
 
     run = recorded_run_of_claim(spec, report)
-    chosen = (result for result in (run.results if run else ()) if reading.items() <= result.reading.items())
+    chosen = (
+        result
+        for result in (run.results if run else ())
+        if reading.items() <= result.reading.items()
+    )
     drawings = [picture for result in chosen for picture in pictures(result)]
     if not drawings:
         raise ValueError(f"the recorded run has no figure of {spec.key}.")

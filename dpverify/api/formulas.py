@@ -37,7 +37,8 @@ SHARP_BITS = 60  # required relative accuracy of a value, more than that of a fl
 class ClaimFormula:
     """The right side of a claim: ``formula.expression`` for sympy, ``formula(N=1000, ...)`` for numbers.
 
-    The letters are those of the paper. ``print(formula)`` lists them with their domains and meanings.
+    The letters are those of the paper. ``print(formula)`` lists them with their domains
+    and meanings.
 
     Attributes
     ----------
@@ -100,7 +101,10 @@ class ClaimFormula:
         """Letters that need a value, each with its domain and its meaning."""
         needed = self._needed
         symbols = self.statement.symbols
-        return {name: f"{needed.domains[name]} ({symbols[name].meaning})" for name in needed.free}
+        return {
+            name: f"{needed.domains[name]} ({symbols[name].meaning})"
+            for name in needed.free
+        }
 
     @property
     def conditions(self) -> list[str]:
@@ -113,8 +117,9 @@ class ClaimFormula:
         Parameters
         ----------
         **numbers
-            A value for each of ``letters``. A float is replaced by the simplest fraction with its value. Exact numbers
-            are int, Fraction, or text such as "1/3".
+            A value for each of ``letters``. A float is replaced by the simplest
+            fraction with its value. Exact numbers are int, Fraction, or text such as
+            "1/3".
 
         Returns
         -------
@@ -124,21 +129,27 @@ class ClaimFormula:
         Raises
         ------
         ConditionError
-            If a condition or a domain is violated. The message names it, with the values.
+            If a condition or a domain is violated. The message names it, with the
+            values.
         ValueError
-            If a letter is missing or unknown, if the claim is about an order of growth, which has no constant, or if
-            the formula has no value, for example because it contains vector functions of the paper.
+            If a letter is missing or unknown, if the claim is about an order of growth,
+            which has no constant, or if the formula has no value, for example because
+            it contains vector functions of the paper.
         """
         return float(to_number(self.exact(**numbers)).float)
 
     def exact(self, **numbers: NumberInput) -> Exact:
         """Evaluate the right side without rounding: a Fraction if it is rational, else a ball (``flint.arb``)."""
         if self.statement.relation in ORDERS:
-            raise ValueError(f"{self._name} is an order of growth, whose constant is unknown: use its expression.")
+            raise ValueError(
+                f"{self._name} is an order of growth, whose constant is unknown: use its expression."
+            )
         point = self._point(numbers)
         part = needed_part(self.statement, point)
         if missing := [name for name in part.free if name not in point]:
-            raise ValueError(f"{self._name} needs {'; '.join(self._wanted(name, point) for name in missing)}.")
+            raise ValueError(
+                f"{self._name} needs {'; '.join(self._wanted(name, point) for name in missing)}."
+            )
         if failing := violations(part, point):
             raise ConditionError(self._name, failing)
         try:
@@ -159,15 +170,16 @@ class ClaimFormula:
         Returns
         -------
         tuple of float
-            Smallest and largest value, rounded inwards; infinite if there is no limit. If the condition is strict, the
-            limit itself is excluded.
+            Smallest and largest value, rounded inwards; infinite if there is no limit.
+            If the condition is strict, the limit itself is excluded.
 
         Raises
         ------
         ConditionError
             If the numbers violate another condition, or if no value is allowed.
         ValueError
-            If a letter is missing or unknown, or if a condition cannot be solved for the letter.
+            If a letter is missing or unknown, or if a condition cannot be solved for
+            the letter.
 
         Examples
         --------
@@ -177,10 +189,17 @@ class ClaimFormula:
         (3.3931, inf)
         """
         if letter not in self.letters:
-            raise ArgumentError("letter", letter, f"must be one of {', '.join(self.letters)}")
+            raise ArgumentError(
+                "letter", letter, f"must be one of {', '.join(self.letters)}"
+            )
         point = self._point(numbers)
         part = needed_part(self.statement, point)
-        return interval(part, letter, {name: value for name, value in point.items() if name != letter}, self._name)
+        return interval(
+            part,
+            letter,
+            {name: value for name, value in point.items() if name != letter},
+            self._name,
+        )
 
     @cached_property
     def _sides(self) -> tuple[Any, Any]:
@@ -195,7 +214,11 @@ class ClaimFormula:
     @property
     def _name(self) -> str:
         """Claim, variant and reading in words."""
-        return ", ".join(filter(None, [self.claim, self.variant, reading_words(self.statement.reading)]))
+        return ", ".join(
+            filter(
+                None, [self.claim, self.variant, reading_words(self.statement.reading)]
+            )
+        )
 
     @property
     def _verdict(self) -> str:
@@ -205,9 +228,13 @@ class ClaimFormula:
         """Return the exact numbers. Raises a ValueError for a name that is not a letter of the statement."""
         for name in numbers:
             if name in self.statement.let_names:
-                raise ValueError(f"{self._name} defines {name} itself: it needs {', '.join(self.letters)}.")
+                raise ValueError(
+                    f"{self._name} defines {name} itself: it needs {', '.join(self.letters)}."
+                )
             if name not in self.statement.free:
-                raise ValueError(f"{self._name} has no letter {name}: it needs {', '.join(self.letters)}.")
+                raise ValueError(
+                    f"{self._name} has no letter {name}: it needs {', '.join(self.letters)}."
+                )
         return {name: exact_number(name, value) for name, value in numbers.items()}
 
     def _wanted(self, name: str, point: Mapping[str, Fraction]) -> str:
@@ -215,7 +242,9 @@ class ClaimFormula:
         symbol = self.statement.symbols[name]
         description = f"{name} ({self.statement.domains[name]}: {symbol.meaning})"
         try:
-            low, high = interval(needed_part(self.statement, point), name, point, self._name)
+            low, high = interval(
+                needed_part(self.statement, point), name, point, self._name
+            )
         except ValueError:
             return description
         return f"{description} from {show_float(low)} to {show_float(high)}"
@@ -224,22 +253,43 @@ class ClaimFormula:
         return f"<ClaimFormula {self._name}: {display(self.statement)[0]} [{self._verdict}]>"
 
     def __str__(self) -> str:
-        lines = [str(line) for line in display(self.statement) if line.word not in ("where", "reading")]
+        lines = [
+            str(line)
+            for line in display(self.statement)
+            if line.word not in ("where", "reading")
+        ]
         letters = [f"{name}: {meaning}" for name, meaning in self.letters.items()]
         about = [f"{self._name}: {self._verdict}", *([self.why] if self.why else [])]
-        return "\n".join([*about, *(f"  {line}" for line in lines), "letters", *(f"  {line}" for line in letters)])
+        return "\n".join(
+            [
+                *about,
+                *(f"  {line}" for line in lines),
+                "letters",
+                *(f"  {line}" for line in letters),
+            ]
+        )
 
     def _repr_markdown_(self) -> str:
         lines = display(self.statement)
-        formulas = [f"- {line.word} ${line.latex}$" for line in lines if line.word in ("with", "if") and line.latex]
+        formulas = [
+            f"- {line.word} ${line.latex}$"
+            for line in lines
+            if line.word in ("with", "if") and line.latex
+        ]
         assumed = [f"- assuming {text}" for text in texts(lines, "assuming")]
         below = [*formulas, *assumed]
-        head = f"**{self._name}**: {self._verdict}\n\n$$\n{self.statement.latex()}\n$$\n\n"
+        head = (
+            f"**{self._name}**: {self._verdict}\n\n$$\n{self.statement.latex()}\n$$\n\n"
+        )
         return head + "\n".join(below)
 
 
 def formula(
-    claim: str, variant: Variant = "printed", *, specs: Path | str | Specs | None = None, **reading: str
+    claim: str,
+    variant: Variant = "printed",
+    *,
+    specs: Path | str | Specs | None = None,
+    **reading: str,
 ) -> ClaimFormula:
     """Return the bound that a claim states, as the paper prints it or as we correct it.
 
@@ -248,18 +298,20 @@ def formula(
     claim : str
         Full id, such as "tran2022:lemma-12", or an id that only one paper has.
     variant : {"printed", "amended", "held"}
-        The printed statement, our correction, or the printed statement under conditions under which it holds.
+        The printed statement, our correction, or the printed statement under conditions
+        under which it holds.
     specs : pathlib.Path, str or Specs, optional
         Folder of specs, or specs already loaded; by default the bundled specs.
     **reading
-        Choices of the claim's readings, such as ``ordering="fresh"``. They are required if the readings have different
-        statements or verdicts. The error lists the choices.
+        Choices of the claim's readings, such as ``ordering="fresh"``. They are required
+        if the readings have different statements or verdicts. The error lists the
+        choices.
 
     Returns
     -------
     ClaimFormula
-        Its ``expression`` is a sympy expression. Call it with numbers to evaluate it. ``status`` is our verdict; a
-        printed statement may be refuted.
+        Its ``expression`` is a sympy expression. Call it with numbers to evaluate it.
+        ``status`` is our verdict; a printed statement may be refuted.
 
     Raises
     ------
@@ -268,8 +320,8 @@ def formula(
     SpecError
         If the claim has no such reading.
     ValueError
-        If a pattern matches several claims, the claim has no such variant, it is stated in words, or a reading must be
-        chosen.
+        If a pattern matches several claims, the claim has no such variant, it is stated
+        in words, or a reading must be chosen.
 
     Examples
     --------
@@ -288,7 +340,9 @@ def formula(
     statement = chosen_statement(spec, variant, reading)
     if statement.rhs is None:
         words = " ".join((statement.words or "").split())
-        raise ValueError(f"{statement.reference} is stated in words and has no formula: {words}")
+        raise ValueError(
+            f"{statement.reference} is stated in words and has no formula: {words}"
+        )
     return _with_verdict(spec, statement)
 
 
@@ -308,6 +362,10 @@ def _sharp_value(statement: Statement, point: Mapping[str, Fraction]) -> Exact:
     """Return the right side at a point, exactly or with more bits than a float has."""
     for bits in PRECISIONS:
         value = evaluate_statement(statement, point, precision=bits)[1]
-        if isinstance(value, Fraction) or not value.is_finite() or value.rel_accuracy_bits() >= SHARP_BITS:
+        if (
+            isinstance(value, Fraction)
+            or not value.is_finite()
+            or value.rel_accuracy_bits() >= SHARP_BITS
+        ):
             return value
     raise UndecidedError(f"{PRECISIONS[-1]} bits do not tell the value.")

@@ -38,8 +38,8 @@ def verify(
     Parameters
     ----------
     *claims : str
-        Full ids (``tran2022:lemma-12``), ids without the paper if only one paper has them, or glob patterns. By default
-        all claims are judged.
+        Full ids (``tran2022:lemma-12``), ids without the paper if only one paper has
+        them, or glob patterns. By default all claims are judged.
     paper : str, optional
         Only claims of this paper.
     specs : pathlib.Path, str or Specs, optional
@@ -49,27 +49,30 @@ def verify(
     seed : int
         At least 0; the same seed gives the same results.
     jobs : int
-        Number of worker processes. Results do not depend on it. More than 1 requires the ``if __name__ == "__main__":``
-        guard of :mod:`multiprocessing` in the calling script.
+        Number of worker processes. Results do not depend on it. More than 1 requires
+        the ``if __name__ == "__main__":`` guard of :mod:`multiprocessing` in the
+        calling script.
     fresh : bool
-        Derive and search everything again. By default, at the budget "smoke", results of the recorded run whose
-        evidence has not changed are reused: a derivation if the stand-alone checker accepts its certificate, and a
-        refutation if its counterexamples are confirmed.
+        Derive and search everything again. By default, at the budget "smoke", results
+        of the recorded run whose evidence has not changed are reused: a derivation if
+        the stand-alone checker accepts its certificate, and a refutation if its
+        counterexamples are confirmed.
     checks : str, optional
-        Package with the checks of the papers of ``specs``, or "module:function"; by default the checks of our papers
-        and of papers outside dpverify. A claim without a written check gets default checks if its two sides are
-        formulas.
+        Package with the checks of the papers of ``specs``, or "module:function"; by
+        default the checks of our papers and of papers outside dpverify. A claim without
+        a written check gets default checks if its two sides are formulas.
 
     Returns
     -------
     Verdicts
-        Results in the order of the papers and their claims. Notebooks show them as a table.
+        Results in the order of the papers and their claims. Notebooks show them as a
+        table.
 
     Raises
     ------
     SpecError
-        If a specs file is invalid, or ``checks`` cannot be imported; ``UnknownClaim`` if a claim or paper does not
-        exist.
+        If a specs file is invalid, or ``checks`` cannot be imported; ``UnknownClaim``
+        if a claim or paper does not exist.
     ValueError
         If ``budget``, ``seed`` or ``jobs`` is out of range.
     KeyboardInterrupt
@@ -81,7 +84,16 @@ def verify(
     >>> dv.verify("tran2022:theorem-4-root")
     <Verdicts: 1 claim: 1 proved.>
     """
-    run = verify_run(*claims, paper=paper, specs=specs, budget=budget, seed=seed, jobs=jobs, fresh=fresh, checks=checks)
+    run = verify_run(
+        *claims,
+        paper=paper,
+        specs=specs,
+        budget=budget,
+        seed=seed,
+        jobs=jobs,
+        fresh=fresh,
+        checks=checks,
+    )
     if run.run.interrupted:
         raise KeyboardInterrupt
     return Verdicts(run.results, run.run)
@@ -116,28 +128,34 @@ def verify_run(
     spare : bool
         Start no worker processes if that would take longer than the work.
     early : concurrent.futures.Executor, optional
-        A running worker process that shares the work. It is shut down if other workers are started.
+        A running worker process that shares the work. It is shut down if other workers
+        are started.
     fresh : bool
         As for :func:`verify`. Results in the store are also ignored.
     store : dpverify.harness.run.store.Store, optional
-        Cache in which each finished block of work is stored. A later run with the same seed and code reuses it.
+        Cache in which each finished block of work is stored. A later run with the same
+        seed and code reuses it.
     cluster : dpverify.harness.run.cluster.Cluster, optional
-        A Dask cluster whose workers do the work instead of ``jobs`` local processes. Results do not depend on it.
+        A Dask cluster whose workers do the work instead of ``jobs`` local processes.
+        Results do not depend on it.
     limit : float
-        Time limit in seconds for one call of a check: its import, its plan, one block, or the combination of blocks; 0
-        for none. With a limit, checks run in separate processes. A process that exceeds it is terminated, and the check
-        is inconclusive. The calling script needs the ``if __name__ == "__main__":`` guard of :mod:`multiprocessing`.
+        Time limit in seconds for one call of a check: its import, its plan, one block,
+        or the combination of blocks; 0 for none. With a limit, checks run in separate
+        processes. A process that exceeds it is terminated, and the check is
+        inconclusive. The calling script needs the ``if __name__ == "__main__":`` guard
+        of :mod:`multiprocessing`.
     whole_run : dpverify.harness.finished.WholeRun, optional
         Stores the run if all is decided.
     renew : pathlib.Path, optional
-        Folder of a report. Its verdicts are kept if their record, code, budget and versions have not changed. Only the
-        other claims are judged. Each result and the manifest record which run judged the claim.
+        Folder of a report. Its verdicts are kept if their record, code, budget and
+        versions have not changed. Only the other claims are judged. Each result and the
+        manifest record which run judged the claim.
 
     Returns
     -------
     Run
-        After Ctrl-C, or if the cluster was lost, ``run.interrupted`` is true and the results cover what was decided so
-        far.
+        After Ctrl-C, or if the cluster was lost, ``run.interrupted`` is true and the
+        results cover what was decided so far.
 
     Raises
     ------
@@ -152,7 +170,8 @@ def verify_run(
     False
     """
     loaded = specs if isinstance(specs, Specs) else load_specs(specs)
-    chosen = loaded.select(claims, paper)  # raises an error for an unknown claim before large modules are loaded
+    # raises an error for an unknown claim before large modules are loaded
+    chosen = loaded.select(claims, paper)
     from dpverify.harness.recorded_proof import RecordedRun
     from dpverify.harness.run.runner import verify as judge
     from dpverify.harness.run.runner import verify_apart
@@ -173,11 +192,21 @@ def verify_run(
         "renew": None if renew is None else RecordedRun(renew),
     }
     if limit <= 0.0:
-        return judge(**options, progress=progress, early=early, store=store, cluster=cluster, whole_run=whole_run)
+        return judge(
+            **options,
+            progress=progress,
+            early=early,
+            store=store,
+            cluster=cluster,
+            whole_run=whole_run,
+        )
     if early is not None:  # it would be idle, and use memory
-        with suppress(OSError):  # Python 3.11 may close the pool's pipe first if the process has just died
+        # Python 3.11 may close the pool's pipe first if the process has just died
+        with suppress(OSError):
             early.shutdown(wait=False, cancel_futures=True)
-    return verify_apart(limit, progress=progress, store=store, cluster=cluster, **options)
+    return verify_apart(
+        limit, progress=progress, store=store, cluster=cluster, **options
+    )
 
 
 def audit(
@@ -201,22 +230,28 @@ def audit(
     Parameters
     ----------
     mechanism : callable
-        ``mechanism(dataset, rng) -> numbers``, an array of a fixed shape; or, with a parameter named ``size``,
-        ``mechanism(dataset, rng, size) -> (size, ...)`` array of independent outputs, which is faster.
+        ``mechanism(dataset, rng) -> numbers``, an array of a fixed shape; or, with a
+        parameter named ``size``, ``mechanism(dataset, rng, size) -> (size, ...)`` array
+        of independent outputs, which is faster.
     datasets : pair, optional
-        Two neighbouring data sets; by default ten zeros, and ten zeros with the first replaced by 1.
+        Two neighbouring data sets; by default ten zeros, and ten zeros with the first
+        replaced by 1.
     epsilon : float, optional
-        The claimed epsilon, at least 0. With it, the verdict is "refuted" or "not refuted".
+        The claimed epsilon, at least 0. With it, the verdict is "refuted" or "not
+        refuted".
     delta : float
         The delta for which epsilon is bounded, in [0, 1).
     n : int
         Number of outputs per data set.
     confidence : float
-        Lower bound on the probability that the bound does not exceed the true epsilon, in (0, 1).
+        Lower bound on the probability that the bound does not exceed the true epsilon,
+        in (0, 1).
     law : {"any", "gaussian"}
-        Assumption about the distribution of the outputs: none, or Gaussian with the same covariance on both data sets.
+        Assumption about the distribution of the outputs: none, or Gaussian with the
+        same covariance on both data sets.
     score : callable, optional
-        ``score(outputs) -> (m,)`` numbers, larger if the second data set is more likely; learned by default.
+        ``score(outputs) -> (m,)`` numbers, larger if the second data set is more
+        likely; learned by default.
     seed : int
         At least 0; the same seed gives the same result.
     timeout : float
@@ -228,18 +263,20 @@ def audit(
     Returns
     -------
     AuditResult
-        ``.epsilon`` is the bound, ``.verdict`` the verdict on the claim, and ``.power`` describes the detectable
-        violations.
+        ``.epsilon`` is the bound, ``.verdict`` the verdict on the claim, and ``.power``
+        describes the detectable violations.
 
     Raises
     ------
     AuditError
-        If an argument is out of range, or the mechanism misbehaves: it raises, returns a value that is not a finite
-        number, changes the shape of its output, changes its data set, or does not return within ``timeout``.
+        If an argument is out of range, or the mechanism misbehaves: it raises, returns
+        a value that is not a finite number, changes the shape of its output, changes
+        its data set, or does not return within ``timeout``.
     ValueError
         If there is a ``timeout`` and mechanism, data sets or score cannot be pickled.
     KeyboardInterrupt
-        On Ctrl-C. :func:`dpverify.privacy.audit.audit.audit` returns a result from the outputs drawn so far.
+        On Ctrl-C. :func:`dpverify.privacy.audit.audit.audit` returns a result from the
+        outputs drawn so far.
 
     Examples
     --------

@@ -28,7 +28,11 @@ class JudgedToday(Record, frozen=True):
 
 
 def judged_today(
-    run: Run | None, specs: Specs, claim: ClaimSpec, source: str | None = None, inputs: Inputs | None = None
+    run: Run | None,
+    specs: Specs,
+    claim: ClaimSpec,
+    source: str | None = None,
+    inputs: Inputs | None = None,
 ) -> JudgedToday:
     """Return the checks that judge a claim, and compare its recorded run with the present record and code.
 
@@ -38,7 +42,10 @@ def judged_today(
     cached = _cached(key) if key else None
     if cached is not None:
         return cached
-    today = JudgedToday(checks=_names(claim, source), stale=_stale(run, specs, claim, source) if run else [])
+    today = JudgedToday(
+        checks=_names(claim, source),
+        stale=_stale(run, specs, claim, source) if run else [],
+    )
     keep_new_code()
     if key and inputs is not None and inputs.are_unchanged:
         write_cached(KIND, key, encode(today))
@@ -46,13 +53,19 @@ def judged_today(
 
 
 def _key(run: Run | None, claim: ClaimSpec, inputs: Inputs) -> str:
-    return digest_of((claim.key, encode(run) if run else b"", inputs.digest)) if inputs.digest else ""
+    return (
+        digest_of((claim.key, encode(run) if run else b"", inputs.digest))
+        if inputs.digest
+        else ""
+    )
 
 
 def _cached(key: str) -> JudgedToday | None:
     payload = read_cached(KIND, key)
     try:
-        return None if payload is None else msgspec.json.decode(payload, type=JudgedToday)
+        return (
+            None if payload is None else msgspec.json.decode(payload, type=JudgedToday)
+        )
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 
@@ -63,12 +76,17 @@ def checks_of(claim: ClaimSpec, source: str | None) -> list[Check]:
 
     entries = entries_of(load_checks(source or PAPERS, claim.paper), claim.record.id)
     statements = list(claim.statements())
-    return [entry.check for entry in entries if any(map(entry.check.applies, statements))]
+    return [
+        entry.check for entry in entries if any(map(entry.check.applies, statements))
+    ]
 
 
 def _names(claim: ClaimSpec, source: str | None) -> list[str]:
     checks = checks_of(claim, source)
-    return [f"{check.name} ({check.runs_from})" if check.runs_from else check.name for check in checks]
+    return [
+        f"{check.name} ({check.runs_from})" if check.runs_from else check.name
+        for check in checks
+    ]
 
 
 def _stale(run: Run, specs: Specs, claim: ClaimSpec, source: str | None) -> list[str]:
@@ -78,5 +96,8 @@ def _stale(run: Run, specs: Specs, claim: ClaimSpec, source: str | None) -> list
     from dpverify.report.collect import reading_key, stale
 
     cases = Suite(specs, run.run.budget, run.run.seed, source or PAPERS).cases(claim)
-    today = {(claim.key, reading_key(case.reading)): (claim.record_hash, case.evidence_hash) for case in cases}
+    today = {
+        (claim.key, reading_key(case.reading)): (claim.record_hash, case.evidence_hash)
+        for case in cases
+    }
     return stale(run, today)

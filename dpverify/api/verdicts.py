@@ -29,7 +29,8 @@ Word = TypeVar("Word", bound=str)
 class Verdicts(ShownAsTable, list[Result]):
     """A list of results, one for each claim and choice of its readings.
 
-    ``repr`` gives the totals, ``print`` and notebooks show a table, and ``to_frame()`` returns a pandas data frame.
+    ``repr`` gives the totals, ``print`` and notebooks show a table, and ``to_frame()``
+    returns a pandas data frame.
 
     Parameters
     ----------
@@ -50,7 +51,9 @@ class Verdicts(ShownAsTable, list[Result]):
 
     shown_by: ClassVar[str] = "dpverify.report.notebook.results:verdicts_table"
 
-    def __init__(self, results: Iterable[Result] = (), run: RunInfo | None = None) -> None:
+    def __init__(
+        self, results: Iterable[Result] = (), run: RunInfo | None = None
+    ) -> None:
         super().__init__(results)
         self.run = run
 
@@ -79,7 +82,8 @@ class Verdicts(ShownAsTable, list[Result]):
         Parameters
         ----------
         claim : str, optional
-            Id of a claim, with or without its paper, or a pattern such as ``"theorem-*"``.
+            Id of a claim, with or without its paper, or a pattern such as
+            ``"theorem-*"``.
         status : str or collection of str, optional
             Status words, such as "refuted" or "proved".
         severity : str or collection of str, optional
@@ -116,14 +120,18 @@ def _is_named(claim: str, pattern: str) -> bool:
     return any(fnmatchcase(name, pattern) for name in (claim, claim.partition(":")[2]))
 
 
-def _wanted(name: str, words: Word | Collection[Word] | None, offered: Collection[str]) -> set[str] | None:
+def _wanted(
+    name: str, words: Word | Collection[Word] | None, offered: Collection[str]
+) -> set[str] | None:
     """Return a set of one or more words. A ValueError names a word that does not exist."""
     if words is None:
         return None
     chosen: set[str] = {words} if isinstance(words, str) else {*words}
     for word in sorted(chosen):
         if word not in offered:
-            raise ValueError(f"{name} must be one of {', '.join(offered)}, got {name}={word!r}.")
+            raise ValueError(
+                f"{name} must be one of {', '.join(offered)}, got {name}={word!r}."
+            )
     return chosen
 
 
@@ -133,9 +141,11 @@ def recorded(paper: str, *, report: Path | str | None = None) -> Verdicts:
     Parameters
     ----------
     paper : str
-        Key of the paper, such as "tran2022"; "tools" for the claims about our own tools.
+        Key of the paper, such as "tran2022"; "tools" for the claims about our own
+        tools.
     report : pathlib.Path or str, optional
-        Folder that ``dpverify verify --report`` wrote; by default the report that comes with dpverify.
+        Folder that ``dpverify verify --report`` wrote; by default the report that comes
+        with dpverify.
 
     Returns
     -------
@@ -167,7 +177,9 @@ def recorded(paper: str, *, report: Path | str | None = None) -> Verdicts:
     return Verdicts(run.results, run.run)
 
 
-def recorded_run_of_claim(spec: ClaimSpec, report: Path | str | None = None) -> Run | None:
+def recorded_run_of_claim(
+    spec: ClaimSpec, report: Path | str | None = None
+) -> Run | None:
     """Read the part of a recorded run that judged a claim; None if there is none.
 
     By default, ``report`` is the report that comes with dpverify. A copy of the package may have none.
@@ -190,24 +202,41 @@ def recorded_run(paper: str, folder: Path) -> Run | None:
     from dpverify.report.pages.write import decode_run
 
     finish(folder)
-    files = {path.stem: path for path in (folder / "data").glob("*.json") if path.stem not in OTHER_PAGES}
+    files = {
+        path.stem: path
+        for path in (folder / "data").glob("*.json")
+        if path.stem not in OTHER_PAGES
+    }
     if paper not in files:
         return None
     return decode_run(f"data/{files[paper].name}", files[paper].read_bytes())
 
 
-def stored_run_of_claim(specs: Specs, spec: ClaimSpec, store: Store, source: str | None = None) -> Run | None:
+def stored_run_of_claim(
+    specs: Specs, spec: ClaimSpec, store: Store, source: str | None = None
+) -> Run | None:
     """Judge a claim from stored blocks with today's evidence, at the largest budget with all blocks; else None."""
     from dpverify.harness.budget import BUDGETS
 
     budgets = list(BUDGETS)
-    requests = [request for request in store.requests(f"{spec.key}[") if request[0] in budgets]
-    ordered = sorted(requests, key=lambda request: (-budgets.index(request[0]), request[1]))
+    requests = [
+        request for request in store.requests(f"{spec.key}[") if request[0] in budgets
+    ]
+    ordered = sorted(
+        requests, key=lambda request: (-budgets.index(request[0]), request[1])
+    )
     runs = (_run(specs, spec, store, source, budget, seed) for budget, seed in ordered)
     return next((run for run in runs if run is not None), None)
 
 
-def _run(specs: Specs, spec: ClaimSpec, store: Store, source: str | None, budget: str, seed: int) -> Run | None:
+def _run(
+    specs: Specs,
+    spec: ClaimSpec,
+    store: Store,
+    source: str | None,
+    budget: str,
+    seed: int,
+) -> Run | None:
     from dpverify.harness.recorded_proof import RecordedRun
     from dpverify.harness.run.engine import stored_results
     from dpverify.harness.run.manifest import commit, machine, versions
@@ -221,7 +250,9 @@ def _run(specs: Specs, spec: ClaimSpec, store: Store, source: str | None, budget
     cases = Suite(specs, budget, seed, source or PAPERS, proofs).cases(spec)
     hashes = [case.evidence_hash for case in cases]
     work = [job for case in cases for job in case.jobs]
-    evidence = [digest for case, digest in zip(cases, hashes, strict=True) for _ in case.jobs]
+    evidence = [
+        digest for case, digest in zip(cases, hashes, strict=True) for _ in case.jobs
+    ]
     blocks = BlockCache(store, work, evidence)
     checks = stored_results(work, blocks)
     if not checks:
@@ -236,4 +267,6 @@ def _run(specs: Specs, spec: ClaimSpec, store: Store, source: str | None, budget
         false_alarm=false_alarm(results),
         from_store=blocks.reused,
     )
-    return Run(run=info, papers={spec.paper: specs.papers[spec.paper].info}, results=results)
+    return Run(
+        run=info, papers={spec.paper: specs.papers[spec.paper].info}, results=results
+    )

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Clock = Literal["thread", "process", "wall"]  # processor time of this thread or process, or wall time
+# processor time of this thread or process, or wall time
+Clock = Literal["thread", "process", "wall"]
 
-Kind = Literal["ratio", "seconds", "exponent", "memory", "memory-exponent"]  # quantity that a target bounds
+# quantity that a target bounds
+Kind = Literal["ratio", "seconds", "exponent", "memory", "memory-exponent"]
 
-Form: TypeAlias = Callable[[], object]  # does the work once; the result is ignored unless it is a Usage
+# does the work once; the result is ignored unless it is a Usage
+Form: TypeAlias = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -49,18 +52,22 @@ class Target:
     form: str  # the form that must satisfy the bound
     at_most: float | None = None  # exactly one of at_most and at_least is set
     at_least: float | None = None
-    # ``ratio``: seconds of ``form`` over seconds of ``to``. ``seconds``: seconds per item (a call has ``work`` items).
-    # ``exponent``: growth of the seconds with the size of a sweep. ``memory``: bytes that a call adds at its peak.
+    # ``ratio``: seconds of ``form`` over seconds of ``to``. ``seconds``: seconds per
+    # item (a call has ``work`` items). ``exponent``: growth of the seconds with the
+    # size of a sweep. ``memory``: bytes that a call adds at its peak.
     # ``memory-exponent``: growth of these bytes with the size of a sweep.
     kind: Kind = "ratio"
     to: str = ""  # denominator of a ratio; by default the limit of the case
     words: str = ""  # description for the reader, if the number is not self-explanatory
-    at: Sequence[int | float] = ()  # sizes of a sweep to which it applies; by default all
+    # sizes of a sweep to which it applies; by default all
+    at: Sequence[int | float] = ()
 
     def __post_init__(self) -> None:
         """Raise ValueError unless the target has exactly one bound."""
         if (self.at_most is None) == (self.at_least is None):
-            raise ValueError(f"at_most={self.at_most}, at_least={self.at_least}: a target has one of the two")
+            raise ValueError(
+                f"at_most={self.at_most}, at_least={self.at_least}: a target has one of the two"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,29 +76,39 @@ class BenchCase:
 
     name: str  # unique in its group; lower case with hyphens
     title: str  # description of the work in one line
-    # ``prepare(seed=..., **parameters)`` makes the input and returns the forms. It runs once per pass in a fresh
-    # process. Forms that are not in ``sparse`` are called once before any form is timed, so that kernels are compiled.
+    # ``prepare(seed=..., **parameters)`` makes the input and returns the forms. It runs
+    # once per pass in a fresh process. Forms that are not in ``sparse`` are called once
+    # before any form is timed, so that kernels are compiled.
     prepare: Callable[..., Forms]
     forms: Sequence[str]  # names of all forms, in the order of the report
-    limit: str = ""  # reference form: a physical limit, the literal algorithm, or a peer; by default the first form
-    parameters: Mapping[str, int | float] = field(default_factory=dict)  # sizes, passed to ``prepare`` by name
+    # reference form: a physical limit, the literal algorithm, or a peer; by default the
+    # first form
+    limit: str = ""
+    # sizes, passed to ``prepare`` by name
+    parameters: Mapping[str, int | float] = field(default_factory=dict)
     targets: Sequence[Target] = ()
     work: float = 1.0  # items per call (steps, normals, tasks), for seconds per item
     item: str = "call"  # name of an item, in the singular
-    # clock; ``thread`` for single-threaded kernels, ``wall`` for several threads and whole commands
+    # clock; ``thread`` for single-threaded kernels, ``wall`` for several threads and
+    # whole commands
     clock: Clock = "thread"
-    # forms too slow for every round: timed once in each of the first three passes, without a warm-up call, so that
-    # ``prepare`` must compile them on a small input
+    # forms too slow for every round: timed once in each of the first three passes,
+    # without a warm-up call, so that ``prepare`` must compile them on a small input
     sparse: Sequence[str] = ()
-    peers: Sequence[str] = ()  # forms of other libraries: shown, but not checked for slowdowns
+    # forms of other libraries: shown, but not checked for slowdowns
+    peers: Sequence[str] = ()
     passes: int | None = None  # at most this many passes; by default those of the run
-    rounds: int | None = None  # at most this many rounds per pass; by default those of the run
+    # at most this many rounds per pass; by default those of the run
+    rounds: int | None = None
     # the limit is code of ours, which a comparison of two runs checks too
     limit_is_ours: bool = False
-    long: bool = False  # takes minutes: run only with ``--long`` or if the group is named
-    # times printed in a paper for this work on other machines: source -> pairs of size and seconds
+    # takes minutes: run only with ``--long`` or if the group is named
+    long: bool = False
+    # times printed in a paper for this work on other machines: source -> pairs of size
+    # and seconds
     printed: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
-    sweep: str = ""  # name and parameter of the sweep of which the case is a part, set by :func:`sweep`
+    # name and parameter of the sweep of which the case is a part, set by :func:`sweep`
+    sweep: str = ""
     over: str = ""
 
     def __post_init__(self) -> None:
@@ -109,10 +126,14 @@ def sweep(
 ) -> tuple[BenchCase, ...]:
     """Return a case at several sizes, named ``<name>-<over>-<size>``; reports fit a power of the size to the times."""
     if len(values) < 2 or list(values) != sorted(set(values)):
-        raise ValueError(f"values={list(values)}: a sweep needs two sizes or more, increasing")
+        raise ValueError(
+            f"values={list(values)}: a sweep needs two sizes or more, increasing"
+        )
     strange = {size for target in case.targets for size in target.at} - set(values)
     if strange:
-        raise ValueError(f"at={sorted(strange)}: a target names sizes that the sweep over {list(values)} has not")
+        raise ValueError(
+            f"at={sorted(strange)}: a target names sizes that the sweep over {list(values)} has not"
+        )
     cases = []
     for value in values:
         parameters = {**case.parameters, over: value, **(also(value) if also else {})}
@@ -120,7 +141,15 @@ def sweep(
         name = f"{case.name}-{over.lower()}-{value}"
         due = [target for target in case.targets if not target.at or value in target.at]
         cases.append(
-            replace(case, name=name, parameters=parameters, targets=due, work=items, sweep=case.name, over=over)
+            replace(
+                case,
+                name=name,
+                parameters=parameters,
+                targets=due,
+                work=items,
+                sweep=case.name,
+                over=over,
+            )
         )
     return tuple(cases)
 
@@ -156,7 +185,10 @@ class GroupError(ValueError):
 
     def __init__(self, name: str) -> None:
         near = get_close_matches(name, GROUPS, n=3, cutoff=0.5)
-        self.name, self.rule = name, f"is not a group; {'near: ' if near else 'there are: '}{', '.join(near or GROUPS)}"
+        self.name, self.rule = (
+            name,
+            f"is not a group; {'near: ' if near else 'there are: '}{', '.join(near or GROUPS)}",
+        )
         super().__init__(f"{name!r} {self.rule}")
 
 
@@ -172,7 +204,9 @@ class Group:
 def load(name: str) -> Group:
     """Load one group."""
     module = import_module(f"dpverify.bench.cases.{name.replace('-', '_')}")
-    return Group(name, (module.__doc__ or "").splitlines()[0].rstrip("."), tuple(module.CASES))
+    return Group(
+        name, (module.__doc__ or "").splitlines()[0].rstrip("."), tuple(module.CASES)
+    )
 
 
 def select(names: Sequence[str], *, long: bool = False) -> list[Group]:
@@ -184,7 +218,9 @@ def select(names: Sequence[str], *, long: bool = False) -> list[Group]:
     for name in GROUPS:
         if not names or name in names:
             group = load(name)
-            cases = tuple(case for case in group.cases if long or name in names or not case.long)
+            cases = tuple(
+                case for case in group.cases if long or name in names or not case.long
+            )
             chosen.append(Group(name, group.title, cases))
     return [group for group in chosen if group.cases]
 

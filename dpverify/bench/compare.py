@@ -22,7 +22,8 @@ from dpverify.bench.results import Bench, CaseRecord, Change, SpeedChange, ratio
 
 Array = NDArray[np.float64]
 
-ALPHA = 0.01  # upper bound on the false-alarm probability of a comparison of two equal programs
+# upper bound on the false-alarm probability of a comparison of two equal programs
+ALPHA = 0.01
 LEVEL = 0.95  # coverage of the interval of one change
 
 
@@ -36,7 +37,9 @@ def compare(new: Bench, old: Bench, alpha: float = ALPHA) -> list[SpeedChange]:
         change: Change = "no difference seen"
         if p <= alpha:
             change = "slower" if shift > 0 else "faster"
-        elif 2 / math.comb(len(x) + len(y), len(x)) * len(pairs) > alpha:  # the smallest possible corrected p-value
+        elif (
+            2 / math.comb(len(x) + len(y), len(x)) * len(pairs) > alpha
+        ):  # the smallest possible corrected p-value
             change = "too few passes"
         out.append(
             SpeedChange(
@@ -56,15 +59,22 @@ def compare(new: Bench, old: Bench, alpha: float = ALPHA) -> list[SpeedChange]:
 
 def without_counterpart(new: Bench, old: Bench) -> int:
     """Return the number of our forms that are not compared, because ``old`` lacks them or has other sizes or limits."""
-    return sum(1 for case in new.cases for _ in _log_ratios(case)) - sum(1 for _ in _pairs(new, old))
+    return sum(1 for case in new.cases for _ in _log_ratios(case)) - sum(
+        1 for _ in _pairs(new, old)
+    )
 
 
-def _pairs(new: Bench, old: Bench) -> Iterator[tuple[CaseRecord, str, str, Array, Array]]:
+def _pairs(
+    new: Bench, old: Bench
+) -> Iterator[tuple[CaseRecord, str, str, Array, Array]]:
     """Yield case, form, denominator, and the log ratio of each pass in both runs."""
     old_cases = {(case.group, case.name): case for case in old.cases}
     for case in new.cases:
         old_case = old_cases.get((case.group, case.name))
-        if old_case is None or (old_case.parameters, old_case.limit) != (case.parameters, case.limit):
+        if old_case is None or (old_case.parameters, old_case.limit) != (
+            case.parameters,
+            case.limit,
+        ):
             continue
         old_ratios = {(form, to): values for form, to, values in _log_ratios(old_case)}
         for form, to, values in _log_ratios(case):
@@ -76,10 +86,19 @@ def _log_ratios(case: CaseRecord) -> Iterator[tuple[str, str, Array]]:
     """Yield our forms that have ratios, with denominator and log ratio of each pass; a limit of ours is last."""
     samples = {form.name: form.samples for form in case.forms}
     pairs = [(form.name, case.limit) for form in case.forms if form.role == "measured"]
-    for form, to in [*pairs, *([(case.limit, YARDSTICK)] if case.limit_is_ours else [])]:
+    for form, to in [
+        *pairs,
+        *([(case.limit, YARDSTICK)] if case.limit_is_ours else []),
+    ]:
         ratios_of_passes = ratios(samples.get(form, []), samples.get(to, []))
         if ratios_of_passes:
-            yield form, to, np.array([math.log(float(np.median(values))) for values in ratios_of_passes])
+            yield (
+                form,
+                to,
+                np.array(
+                    [math.log(float(np.median(values))) for values in ratios_of_passes]
+                ),
+            )
 
 
 def rank_test(x: Array, y: Array) -> Array:
@@ -104,7 +123,11 @@ def shift_interval(x: Array, y: Array) -> tuple[float, float, float]:
     """
     differences = np.sort((x[:, None] - y).ravel())
     cut = _cut(len(x), len(y))
-    return float(np.median(differences)), float(differences[cut]), float(differences[-1 - cut])
+    return (
+        float(np.median(differences)),
+        float(differences[cut]),
+        float(differences[-1 - cut]),
+    )
 
 
 @cache
@@ -113,5 +136,8 @@ def _cut(n: int, m: int) -> int:
     # the differences are -m + 1, ..., m (n - 1)
     x = m * np.arange(n, dtype=np.float64)
     y = np.arange(m, dtype=np.float64)
-    excluded = (bool(rank_test(x + m - 0.5 - count, y) <= 1 - LEVEL) for count in range(n * m // 2))
+    excluded = (
+        bool(rank_test(x + m - 0.5 - count, y) <= 1 - LEVEL)
+        for count in range(n * m // 2)
+    )
     return max(sum(excluded) - 1, 0)

@@ -17,25 +17,36 @@ from time import perf_counter, process_time, thread_time
 
 from dpverify.bench.case import BenchCase, Clock, Form, Missing, Usage
 
-CLOCKS: Mapping[Clock, Callable[[], float]] = {"thread": thread_time, "process": process_time, "wall": perf_counter}
+CLOCKS: Mapping[Clock, Callable[[], float]] = {
+    "thread": thread_time,
+    "process": process_time,
+    "wall": perf_counter,
+}
 
-MIN_SECONDS = 0.02  # minimal seconds per measurement; faster forms are called several times
-ROUND_BUDGET = 2.5  # limit in seconds for all rounds of a case in one pass; at least one round is made
-MAX_MEMORY_CALL = 2.0  # forms with longer calls, in seconds, are not called again to measure memory
+# minimal seconds per measurement; faster forms are called several times
+MIN_SECONDS = 0.02
+# limit in seconds for all rounds of a case in one pass; at least one round is made
+ROUND_BUDGET = 2.5
+# forms with longer calls, in seconds, are not called again to measure memory
+MAX_MEMORY_CALL = 2.0
 FIRST_PASSES = 3  # passes in which memory is measured and ``sparse`` forms are timed
 
 YARDSTICK = "the library's draw of 100,000 normals"
-"""Baseline for a limit that is our own code. If such a limit becomes slower, all ratios to it look better. Its own
-ratio to this draw, measured in the same turns, reveals this when two runs are compared."""
+"""Baseline for a limit that is our own code. If such a limit becomes slower, all ratios
+to it look better. Its own ratio to this draw, measured in the same turns, reveals this
+when two runs are compared."""
 
 
 @dataclass
 class FormTimes:
     """Measurements of one form in one pass."""
 
-    seconds: list[float] = field(default_factory=list)  # seconds per call, one value per round
-    peaks: list[int] = field(default_factory=list)  # peak memory of child processes in bytes, if there are any
-    added: int | None = None  # bytes that a call adds to the peak memory of this process
+    # seconds per call, one value per round
+    seconds: list[float] = field(default_factory=list)
+    # peak memory of child processes in bytes, if there are any
+    peaks: list[int] = field(default_factory=list)
+    # bytes that a call adds to the peak memory of this process
+    added: int | None = None
     outside: bool = False  # other processes do the work
 
 
@@ -43,18 +54,30 @@ class FormTimes:
 class Measured:
     """Measurements of one case in one pass."""
 
-    times: dict[str, FormTimes] = field(default_factory=dict)  # by form; includes the yardstick if the limit is ours
-    missing: dict[str, str] = field(default_factory=dict)  # form that cannot be measured here -> reason
+    # by form; includes the yardstick if the limit is ours
+    times: dict[str, FormTimes] = field(default_factory=dict)
+    # form that cannot be measured here -> reason
+    missing: dict[str, str] = field(default_factory=dict)
     error: str = ""  # error message; the other fields are then empty
 
 
-def measure_case(case: BenchCase, *, seed: int = 0, rounds: int = 5, turn: int = 0) -> Measured:
+def measure_case(
+    case: BenchCase, *, seed: int = 0, rounds: int = 5, turn: int = 0
+) -> Measured:
     """Prepare a case and time its forms alternately, ``rounds`` times or as often as :data:`ROUND_BUDGET` allows."""
     forms = case.prepare(seed=seed, **case.parameters)
     if set(forms) != set(case.forms) or not {case.limit, *case.sparse} <= set(forms):
-        raise ValueError(f"case {case.name}: its forms are {sorted(case.forms)}, and prepare gives {sorted(forms)}")
-    out = Measured(missing={name: form.why for name, form in forms.items() if isinstance(form, Missing)})
-    ready = {name: form for name, form in forms.items() if not isinstance(form, Missing)}
+        raise ValueError(
+            f"case {case.name}: its forms are {sorted(case.forms)}, and prepare gives {sorted(forms)}"
+        )
+    out = Measured(
+        missing={
+            name: form.why for name, form in forms.items() if isinstance(form, Missing)
+        }
+    )
+    ready = {
+        name: form for name, form in forms.items() if not isinstance(form, Missing)
+    }
     often = {name: form for name, form in ready.items() if name not in case.sparse}
     if case.limit_is_ours:
         often[YARDSTICK] = yardstick()
@@ -63,7 +86,12 @@ def measure_case(case: BenchCase, *, seed: int = 0, rounds: int = 5, turn: int =
         if turn < FIRST_PASSES:
             for name in case.sparse:
                 if name in ready:
-                    _time(ready[name], CLOCKS[case.clock], 1, out.times.setdefault(name, FormTimes()))
+                    _time(
+                        ready[name],
+                        CLOCKS[case.clock],
+                        1,
+                        out.times.setdefault(name, FormTimes()),
+                    )
             for name, form in ready.items():
                 times = out.times[name]
                 if not times.outside and min(times.seconds) < MAX_MEMORY_CALL:
@@ -80,7 +108,11 @@ def yardstick() -> Form:
 
 
 def _in_turns(
-    forms: Mapping[str, Form], case: BenchCase, rounds: int, turn: int, times_of: dict[str, FormTimes]
+    forms: Mapping[str, Form],
+    case: BenchCase,
+    rounds: int,
+    turn: int,
+    times_of: dict[str, FormTimes],
 ) -> None:
     """Time the forms round by round; their order rotates with the round and the pass."""
     clock = CLOCKS[case.clock]
@@ -89,24 +121,32 @@ def _in_turns(
     for name, form in forms.items():
         begin = perf_counter()
         calls[name] = 1
-        if isinstance(form(), Usage):  # a whole command: one call suffices, and nothing is compiled here
+        # a whole command: one call suffices, and nothing is compiled here
+        if isinstance(form(), Usage):
             round_seconds += perf_counter() - begin
         else:
             calls[name], took = calls_for(form, clock)
             round_seconds += took
     names = list(forms)
-    round_limit = min(rounds, case.rounds or rounds, int(ROUND_BUDGET / max(round_seconds, 1e-9)))
+    round_limit = min(
+        rounds, case.rounds or rounds, int(ROUND_BUDGET / max(round_seconds, 1e-9))
+    )
     for number in range(max(1, round_limit)):
         shift = (turn + number) % max(len(names), 1)
         for name in names[shift:] + names[:shift]:
-            _time(forms[name], clock, calls[name], times_of.setdefault(name, FormTimes()))
+            _time(
+                forms[name], clock, calls[name], times_of.setdefault(name, FormTimes())
+            )
 
 
-def calls_for(form: Form, clock: Callable[[], float], shortest: float = MIN_SECONDS) -> tuple[int, float]:
+def calls_for(
+    form: Form, clock: Callable[[], float], shortest: float = MIN_SECONDS
+) -> tuple[int, float]:
     """Return how many calls of a form make a measurement long enough, and the seconds that these calls take."""
     calls = 1
     seconds, wall = _seconds(form, clock, calls)
-    while seconds < shortest and wall < 10 * shortest:  # sleeping forms use no processor time
+    # sleeping forms use no processor time
+    while seconds < shortest and wall < 10 * shortest:
         needed = int(1.1 * shortest * calls / max(seconds, wall / 10, 1e-9)) + 1
         calls = max(2 * calls, min(needed, 20 * calls))
         seconds, wall = _seconds(form, clock, calls)
@@ -155,7 +195,8 @@ _REFS = Path("/proc/self/clear_refs")
 def added_memory(form: Form) -> int | None:
     """Return the bytes that a call adds to the peak resident memory, or None if unknown; warm the form up first."""
     gc.collect()
-    with suppress(OSError, AttributeError):  # return freed memory to the system: the call could reuse it unseen
+    # return freed memory to the system: the call could reuse it unseen
+    with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
     try:
         _REFS.write_text("5")
@@ -167,24 +208,32 @@ def added_memory(form: Form) -> int | None:
 
 
 def _field(name: str) -> int:
-    line = next(line for line in _STATUS.read_text().splitlines() if line.startswith(f"{name}:"))
+    line = next(
+        line for line in _STATUS.read_text().splitlines() if line.startswith(f"{name}:")
+    )
     return int(line.split()[1]) * 1024
 
 
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-"""Linear algebra libraries use one thread, like all measured code unless a case says otherwise. Whole commands run
-without these variables, as from a prompt."""
+ONE_THREAD = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+)
+"""Linear algebra libraries use one thread, like all measured code unless a case says
+otherwise. Whole commands run without these variables, as from a prompt."""
 
 END_SECONDS = 10.0  # seconds in which a process must end after Ctrl-C
 
 
-def measure_afresh(cases: Sequence[BenchCase], *, seed: int, rounds: int, turn: int) -> Generator[Measured, None, None]:
+def measure_afresh(
+    cases: Sequence[BenchCase], *, seed: int, rounds: int, turn: int
+) -> Generator[Measured, None, None]:
     """Measure cases in order in a fresh process; if it dies, continue after the failed case in a new process."""
     remaining = list(cases)
     while remaining:
         context = get_context("spawn")
         receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(target=_answer, args=(sender, tuple(remaining), seed, rounds, turn))
+        process = context.Process(
+            target=_answer, args=(sender, tuple(remaining), seed, rounds, turn)
+        )
         process.start()
         sender.close()
         try:
@@ -196,16 +245,25 @@ def measure_afresh(cases: Sequence[BenchCase], *, seed: int, rounds: int, turn: 
         except EOFError:
             process.join()
             remaining.pop(0)
-            yield Measured(error=f"the process that measured it ended with exit code {process.exitcode}")
+            yield Measured(
+                error=f"the process that measured it ended with exit code {process.exitcode}"
+            )
         finally:
-            for signal_number in (signal.SIGINT, signal.SIGKILL):  # SIGINT first, so that the process ends its commands
+            # SIGINT first, so that the process ends its commands
+            for signal_number in (signal.SIGINT, signal.SIGKILL):
                 if process.pid is not None and process.is_alive():
                     os.kill(process.pid, signal_number)
                     process.join(END_SECONDS)
             receiver.close()
 
 
-def _answer(connection: Connection, cases: Sequence[BenchCase], seed: int, rounds: int, turn: int) -> None:
+def _answer(
+    connection: Connection,
+    cases: Sequence[BenchCase],
+    seed: int,
+    rounds: int,
+    turn: int,
+) -> None:
     """Measure the cases in the new process and send one message per case; discard what cases print."""
     os.environ.update(ONE_THREAD)  # before numpy is loaded
     with open(os.devnull, "wb") as null_device:  # noqa: PTH123  a device
@@ -216,7 +274,11 @@ def _answer(connection: Connection, cases: Sequence[BenchCase], seed: int, round
             try:
                 measured = measure_case(case, seed=seed, rounds=rounds, turn=turn)
             except Exception as error:  # noqa: BLE001  whatever a case raises is that case's failure, not the run's
-                measured = Measured(error=f"{type(error).__name__}: {' '.join(str(error).split())}"[:500])
+                measured = Measured(
+                    error=f"{type(error).__name__}: {' '.join(str(error).split())}"[
+                        :500
+                    ]
+                )
             connection.send(measured)
     except KeyboardInterrupt:
         sys.exit(130)

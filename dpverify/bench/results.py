@@ -1,7 +1,7 @@
 """Records of a run of the benchmarks (``data/benchmarks.json``), and statistics of their samples.
 
-The page is generated from these records only. The statistics are medians over passes with distribution-free intervals,
-exponents, and the outcomes of targets.
+The page is generated from these records only. The statistics are medians over passes
+with distribution-free intervals, exponents, and the outcomes of targets.
 
 Rounds in one process share memory layout and the state of the machine, so they are not independent. Each pass runs in
 a separate process and gives the median of its rounds. Intervals are computed from these medians.
@@ -31,10 +31,12 @@ class FormRecord(Record, frozen=True, kw_only=True):
     name: str
     role: Role
     missing: str = ""
-    samples: list[list[float]] = []  # for each pass, the seconds of one call in each round
+    # for each pass, the seconds of one call in each round
+    samples: list[list[float]] = []
     added: list[int] = []  # bytes that a call added at its peak, in the first passes
     peaks: list[int] = []  # peak memory of child processes in bytes
-    counts: dict[str, float] = {}  # numbers of operations; only in runs recorded by earlier versions
+    # numbers of operations; only in runs recorded by earlier versions
+    counts: dict[str, float] = {}
 
 
 class TargetRecord(Record, frozen=True, kw_only=True):
@@ -64,7 +66,8 @@ class CaseRecord(Record, frozen=True, kw_only=True):
     forms: list[FormRecord] = []
     targets: list[TargetRecord] = []
     limit_is_ours: bool = False
-    printed: dict[str, list[tuple[float, float]]] = {}  # source -> (size, seconds) pairs printed in a paper
+    # source -> (size, seconds) pairs printed in a paper
+    printed: dict[str, list[tuple[float, float]]] = {}
     error: str = ""
 
 
@@ -122,15 +125,29 @@ def busy(info: BenchInfo) -> bool:
 
 def merged(new: Bench, old: Bench) -> Bench:
     """Merge two runs: ``new`` replaces its groups in ``old``; other groups and their settings are kept."""
-    remaining = [(info, [name for name in info.groups if name not in new.groups]) for info in old.runs]
+    remaining = [
+        (info, [name for name in info.groups if name not in new.groups])
+        for info in old.runs
+    ]
     return Bench(
-        runs=[*(msgspec.structs.replace(info, groups=names) for info, names in remaining if names), *new.runs],
+        runs=[
+            *(
+                msgspec.structs.replace(info, groups=names)
+                for info, names in remaining
+                if names
+            ),
+            *new.runs,
+        ],
         groups={**old.groups, **new.groups},
-        cases=[*(case for case in old.cases if case.group not in new.groups), *new.cases],
+        cases=[
+            *(case for case in old.cases if case.group not in new.groups),
+            *new.cases,
+        ],
     )
 
 
-LEVEL = 0.95  # minimal coverage of an interval for the median; impossible with fewer than six passes
+# minimal coverage of an interval for the median; impossible with fewer than six passes
+LEVEL = 0.95
 
 Outcome = Literal["met", "too close to tell", "missed", "not measured"]
 
@@ -191,7 +208,11 @@ def ratios(form: Samples, to: Samples) -> list[list[float]]:
     out = []
     for top, bottom in zip(form, to, strict=False):
         if top and bottom:
-            below = bottom if len(top) == len(bottom) else [float(np.median(bottom))] * len(top)
+            below = (
+                bottom
+                if len(top) == len(bottom)
+                else [float(np.median(bottom))] * len(top)
+            )
             out.append([a / b for a, b in zip(top, below, strict=True)])
     return out
 
@@ -200,19 +221,26 @@ def exponents(sizes: Sequence[float], passes: Sequence[Samples]) -> list[list[fl
     """Return the exponent of the size, fitted by log-log least squares, for each pass that has all sizes."""
     x = np.log(np.asarray(sizes, dtype=float))
     medians = [
-        [float(np.median(values)) for values in samples] for samples in zip(*passes, strict=False) if all(samples)
+        [float(np.median(values)) for values in samples]
+        for samples in zip(*passes, strict=False)
+        if all(samples)
     ]
     return [[float(np.polyfit(x, np.log(middles), 1)[0])] for middles in medians]
 
 
 def form_of(case: CaseRecord, name: str) -> FormRecord:
     """Return the form of a case with this name, or an empty record."""
-    return next((form for form in case.forms if form.name == name), FormRecord(name=name, role="measured"))
+    return next(
+        (form for form in case.forms if form.name == name),
+        FormRecord(name=name, role="measured"),
+    )
 
 
 def ratio_of(case: CaseRecord, form: str, to: str = "") -> MedianInterval | None:
     """Return the ratio of a form to another one, by default to the limit."""
-    return median_interval(ratios(form_of(case, form).samples, form_of(case, to or case.limit).samples))
+    return median_interval(
+        ratios(form_of(case, form).samples, form_of(case, to or case.limit).samples)
+    )
 
 
 def sweeps(bench: Bench, group: str) -> dict[str, list[CaseRecord]]:
@@ -227,14 +255,21 @@ def sweeps(bench: Bench, group: str) -> dict[str, list[CaseRecord]]:
 def growth(cases: Sequence[CaseRecord]) -> Iterator[Growth]:
     """Yield exponents of a sweep: of seconds, for forms with all sizes in some pass, and of memory, if targeted."""
     sizes = [case.parameters[case.over] for case in cases]
-    for name in dict.fromkeys(form.name for case in cases for form in case.forms if form.role != "yardstick"):
+    for name in dict.fromkeys(
+        form.name for case in cases for form in case.forms if form.role != "yardstick"
+    ):
         forms = [form_of(case, name) for case in cases]
         seconds = median_interval(exponents(sizes, [form.samples for form in forms]))
         if seconds is not None:
             yield Growth(name, "seconds", seconds)
-        if any((target.form, target.kind) == (name, "memory-exponent") for target in cases[0].targets):
+        if any(
+            (target.form, target.kind) == (name, "memory-exponent")
+            for target in cases[0].targets
+        ):
             # no added memory counts as one page, because its logarithm is taken
-            added = [[[float(max(size, 4096))] for size in form.added] for form in forms]
+            added = [
+                [[float(max(size, 4096))] for size in form.added] for form in forms
+            ]
             memory = median_interval(exponents(sizes, added))
             if memory is not None:
                 yield Growth(name, "memory", memory)
@@ -249,11 +284,17 @@ def judged_targets(bench: Bench) -> Iterator[JudgedTarget]:
                     yield _judged([case], target, _value(case, target))
         for cases in sweeps(bench, group).values():
             exponent_of = {
-                (growth_of_form.form, growth_of_form.what): growth_of_form.exponent for growth_of_form in growth(cases)
+                (growth_of_form.form, growth_of_form.what): growth_of_form.exponent
+                for growth_of_form in growth(cases)
             }
             for target in cases[0].targets:
                 if "exponent" in target.kind:
-                    value = exponent_of.get((target.form, "memory" if target.kind == "memory-exponent" else "seconds"))
+                    value = exponent_of.get(
+                        (
+                            target.form,
+                            "memory" if target.kind == "memory-exponent" else "seconds",
+                        )
+                    )
                     yield _judged(cases, target, value)
 
 
@@ -263,10 +304,14 @@ def _value(case: CaseRecord, target: TargetRecord) -> MedianInterval | None:
     form = form_of(case, target.form)
     if target.kind == "memory":
         return median_interval([[float(value)] for value in form.added])
-    return median_interval([[value / case.work for value in rounds] for rounds in form.samples])
+    return median_interval(
+        [[value / case.work for value in rounds] for rounds in form.samples]
+    )
 
 
-def _judged(cases: Sequence[CaseRecord], target: TargetRecord, value: MedianInterval | None) -> JudgedTarget:
+def _judged(
+    cases: Sequence[CaseRecord], target: TargetRecord, value: MedianInterval | None
+) -> JudgedTarget:
     outcome: Outcome = "not measured"
     if value is not None:
         least = -math.inf if target.at_least is None else target.at_least
@@ -280,4 +325,6 @@ def _judged(cases: Sequence[CaseRecord], target: TargetRecord, value: MedianInte
 def counted(targets: Sequence[JudgedTarget], words: Mapping[Outcome, str]) -> str:
     """Return the numbers of targets by outcome: ``3 met, 1 missed``."""
     outcomes = [target.outcome for target in targets]
-    return ", ".join(f"{outcomes.count(word)} {word}" for word in words if word in outcomes)
+    return ", ".join(
+        f"{outcomes.count(word)} {word}" for word in words if word in outcomes
+    )

@@ -15,7 +15,14 @@ from numpy.random import SeedSequence
 
 from dpverify.bench.case import BenchCase, Group
 from dpverify.bench.measure import YARDSTICK, FormTimes, Measured, measure_afresh
-from dpverify.bench.results import Bench, BenchInfo, CaseRecord, FormRecord, Role, TargetRecord
+from dpverify.bench.results import (
+    Bench,
+    BenchInfo,
+    CaseRecord,
+    FormRecord,
+    Role,
+    TargetRecord,
+)
 from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run.cluster import fingerprint
 from dpverify.harness.run.manifest import commit, versions
@@ -28,7 +35,11 @@ class Watch:
 
     def __init__(self) -> None:
         self.load = load()
-        self._begin, self._all, self._own = perf_counter(), _all_seconds(), _own_seconds()
+        self._begin, self._all, self._own = (
+            perf_counter(),
+            _all_seconds(),
+            _own_seconds(),
+        )
 
     def seconds(self) -> float:
         """Return the seconds since the start."""
@@ -49,11 +60,21 @@ def machine() -> dict[str, str]:
 
     description = manifest.machine()
     with suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+        lines = (
+            Path("/proc/cpuinfo")
+            .read_text(encoding="utf-8", errors="replace")
+            .splitlines()
+        )
+        names = [
+            line.partition(":")[2].strip()
+            for line in lines
+            if line.startswith("model name")
+        ]
         description |= {"processor": names[0]} if names else {}
     if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
-        description["memory"] = f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.1f} GiB"
+        description["memory"] = (
+            f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.1f} GiB"
+        )
     return description
 
 
@@ -76,11 +97,13 @@ def _all_seconds() -> float | None:
         words = Path("/proc/stat").read_text().split("\n", 1)[0].split()
     except OSError:
         return None
-    ticks = [int(word) for word in words[1:9]]  # user nice system idle iowait irq softirq steal
+    # user nice system idle iowait irq softirq steal
+    ticks = [int(word) for word in words[1:9]]
     return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")
 
 
-Progress = Callable[[int, int, str], None]  # called with measurements done, total, and the current case
+# called with measurements done, total, and the current case
+Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
@@ -95,8 +118,20 @@ STANDARD, QUICK = Amount(11, 5), Amount(3, 3)
 """With eleven passes per run, a comparison of all cases can detect changes even if times of both runs overlap."""
 
 
-CASE_FIELDS = ("name", "title", "limit", "work", "item", "clock", "sweep", "over", "limit_is_ours", "printed")
-TARGET_FIELDS = ("form", "kind", "at_most", "at_least", "words")  # fields that records copy unchanged
+CASE_FIELDS = (
+    "name",
+    "title",
+    "limit",
+    "work",
+    "item",
+    "clock",
+    "sweep",
+    "over",
+    "limit_is_ours",
+    "printed",
+)
+# fields that records copy unchanged
+TARGET_FIELDS = ("form", "kind", "at_most", "at_least", "words")
 
 
 @dataclass
@@ -119,7 +154,9 @@ class _Passes:
     @property
     def request_key(self) -> str:
         """Key under which the store keeps the passes until the run is complete."""
-        return f"bench {self.label} {dict(self.case.parameters)} {self.amount} {self.seed}"
+        return (
+            f"bench {self.label} {dict(self.case.parameters)} {self.amount} {self.seed}"
+        )
 
     def due(self, turn: int) -> bool:
         return not self.error and turn < (self.case.passes or turn + 1)
@@ -141,8 +178,16 @@ def run(
     """
     watch = Watch()
     interrupted = False
-    cases = [_Passes(group.name, case, amount, seed) for group in groups for case in group.cases]
-    cache = None if store is None else BlockCache(store, cases, [_evidence()] * len(cases), fresh)
+    cases = [
+        _Passes(group.name, case, amount, seed)
+        for group in groups
+        for case in group.cases
+    ]
+    cache = (
+        None
+        if store is None
+        else BlockCache(store, cases, [_evidence()] * len(cases), fresh)
+    )
     earlier = 0
     try:
         earlier = _measure(cases, amount, seed, progress or (lambda *_: None), cache)
@@ -151,11 +196,20 @@ def run(
     except KeyboardInterrupt:
         interrupted = True
     records = [
-        case_record(passes_of_case.group, passes_of_case.case, passes_of_case.found, passes_of_case.error)
+        case_record(
+            passes_of_case.group,
+            passes_of_case.case,
+            passes_of_case.found,
+            passes_of_case.error,
+        )
         for passes_of_case in cases
         if passes_of_case.found or passes_of_case.error
     ]
-    measured = {group.name: group.title for group in groups if any(record.group == group.name for record in records)}
+    measured = {
+        group.name: group.title
+        for group in groups
+        if any(record.group == group.name for record in records)
+    }
     info = BenchInfo(
         groups=list(measured),
         versions=versions(),
@@ -176,14 +230,26 @@ def run(
     return Bench(runs=[info], groups=measured, cases=records)
 
 
-def _measure(cases: Sequence[_Passes], amount: Amount, seed: int, progress: Progress, cache: BlockCache | None) -> int:
+def _measure(
+    cases: Sequence[_Passes],
+    amount: Amount,
+    seed: int,
+    progress: Progress,
+    cache: BlockCache | None,
+) -> int:
     """Measure all passes that are not stored, and return the number of stored passes."""
     drawn = int(SeedSequence(seed).generate_state(1)[0])
-    total = sum(min(amount.passes, passes_of_case.case.passes or amount.passes) for passes_of_case in cases)
+    total = sum(
+        min(amount.passes, passes_of_case.case.passes or amount.passes)
+        for passes_of_case in cases
+    )
     finished_passes = (
         {}
         if cache is None
-        else {passes_of_case.request_key: cache.stored_blocks(place) for place, passes_of_case in enumerate(cases)}
+        else {
+            passes_of_case.request_key: cache.stored_blocks(place)
+            for place, passes_of_case in enumerate(cases)
+        }
     )
     done = earlier = 0
     for turn in range(amount.passes):
@@ -196,7 +262,10 @@ def _measure(cases: Sequence[_Passes], amount: Amount, seed: int, progress: Prog
             for _, passes_of_case in due_cases:
                 if turn in finished_passes.get(passes_of_case.request_key, {}):
                     passes_of_case.found.append(
-                        msgspec.json.decode(finished_passes[passes_of_case.request_key][turn].part, type=Measured)
+                        msgspec.json.decode(
+                            finished_passes[passes_of_case.request_key][turn].part,
+                            type=Measured,
+                        )
                     )
                     done = done + 1
                     earlier = earlier + 1
@@ -206,16 +275,27 @@ def _measure(cases: Sequence[_Passes], amount: Amount, seed: int, progress: Prog
                 if turn not in finished_passes.get(passes_of_case.request_key, {})
             ]
             answers = measure_afresh(
-                [passes_of_case.case for _, passes_of_case in due_cases], seed=drawn, rounds=amount.rounds, turn=turn
+                [passes_of_case.case for _, passes_of_case in due_cases],
+                seed=drawn,
+                rounds=amount.rounds,
+                turn=turn,
             )
             try:
                 for place, passes_of_case in due_cases:
-                    progress(done, total, f"pass {turn + 1} of {amount.passes}: {group}/{passes_of_case.case.name}")
+                    progress(
+                        done,
+                        total,
+                        f"pass {turn + 1} of {amount.passes}: {group}/{passes_of_case.case.name}",
+                    )
                     outcome = next(answers)
                     done, passes_of_case.error = done + 1, outcome.error
                     passes_of_case.found += [] if outcome.error else [outcome]
                     if cache is not None and not outcome.error:
-                        cache.save(place, turn, BlockOutcome(msgspec.json.encode(outcome).decode(), 0.0))
+                        cache.save(
+                            place,
+                            turn,
+                            BlockOutcome(msgspec.json.encode(outcome).decode(), 0.0),
+                        )
             finally:
                 answers.close()  # ends the measuring process
     return earlier
@@ -226,11 +306,16 @@ def _evidence() -> str:
     return f"{fingerprint()['code']} {sorted(machine().items())} {usable_cores()}"
 
 
-def case_record(group: str, case: BenchCase, passes: Sequence[Measured], error: str = "") -> CaseRecord:
+def case_record(
+    group: str, case: BenchCase, passes: Sequence[Measured], error: str = ""
+) -> CaseRecord:
     """Return the record of a case and its passes."""
     forms = [_form_record(case, name, passes) for name in (*case.forms, YARDSTICK)]
     targets = [
-        TargetRecord(to=(target.to or case.limit) if target.kind == "ratio" else "", **_same(target, TARGET_FIELDS))
+        TargetRecord(
+            to=(target.to or case.limit) if target.kind == "ratio" else "",
+            **_same(target, TARGET_FIELDS),
+        )
         for target in case.targets
     ]
     return CaseRecord(
@@ -248,15 +333,24 @@ def _same(source: object, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _form_record(case: BenchCase, name: str, passes: Sequence[Measured]) -> FormRecord:
-    roles: dict[str, Role] = {**dict.fromkeys(case.peers, "peer"), case.limit: "limit", YARDSTICK: "yardstick"}
+    roles: dict[str, Role] = {
+        **dict.fromkeys(case.peers, "peer"),
+        case.limit: "limit",
+        YARDSTICK: "yardstick",
+    }
     times = [measured.times.get(name, FormTimes()) for measured in passes]
     return FormRecord(
         name=name,
         role=roles.get(name, "measured"),
-        missing=next((measured.missing[name] for measured in passes if name in measured.missing), ""),
+        missing=next(
+            (measured.missing[name] for measured in passes if name in measured.missing),
+            "",
+        ),
         samples=[
             form_times.seconds for form_times in times
         ],  # empty for passes without a sparse form, so that passes stay aligned
-        added=[form_times.added for form_times in times if form_times.added is not None],
+        added=[
+            form_times.added for form_times in times if form_times.added is not None
+        ],
         peaks=[peak for form_times in times for peak in form_times.peaks],
     )

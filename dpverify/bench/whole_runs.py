@@ -21,9 +21,11 @@ from dpverify.bench.case import Usage
 from dpverify.bench.measure import ONE_THREAD
 from dpverify.processes import usable_cores
 
-CACHE_VARIABLE = "NUMBA_CACHE_DIR"  # folder of compiled kernels; a run with an empty folder is cold
+# folder of compiled kernels; a run with an empty folder is cold
+CACHE_VARIABLE = "NUMBA_CACHE_DIR"
 
-COMPLETED = (0, 1)  # exit codes of a completed run, whether or not its verdicts match the pinned ones
+# exit codes of a completed run, whether or not its verdicts match the pinned ones
+COMPLETED = (0, 1)
 
 LAUNCHER = """
 import os, sys, time
@@ -34,20 +36,32 @@ seconds = time.perf_counter() - begin
 cores = used.ru_utime + used.ru_stime
 os.write(int(sys.argv[1]), f"{os.waitstatus_to_exitcode(status)} {used.ru_maxrss} {seconds} {cores}".encode())
 """
-"""A small process between this process and the command. The kernel counts the memory that a process held before it
-became the command as memory of the command, and this process may hold much."""
+"""A small process between this process and the command. The kernel counts the memory
+that a process held before it became the command as memory of the command, and this
+process may hold much."""
 
 
 class CommandError(RuntimeError):
     """Raised if a measured command fails or gives inconsistent results."""
 
 
-def run_python(*words: str, cache: Path | None = None, codes: Sequence[int] = (0,)) -> Usage:
+def run_python(
+    *words: str, cache: Path | None = None, codes: Sequence[int] = (0,)
+) -> Usage:
     """Run this interpreter with these arguments, discarding its output; compiled kernels are stored in ``cache``."""
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as usage_pipe, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", LAUNCHER, str(writing), sys.executable, *words],
+            [
+                sys.executable,
+                "-I",
+                "-S",
+                "-c",
+                LAUNCHER,
+                str(writing),
+                sys.executable,
+                *words,
+            ],
             env=_environment(cache),
             stdout=subprocess.DEVNULL,
             stderr=errors,
@@ -62,19 +76,29 @@ def run_python(*words: str, cache: Path | None = None, codes: Sequence[int] = (0
                 os.killpg(process.pid, signal.SIGTERM)
             process.wait()
             raise
-        code, peak, seconds, cores = (float(word) for word in usage_pipe.read().split() or (1, 0, 0, 0))
+        code, peak, seconds, cores = (
+            float(word) for word in usage_pipe.read().split() or (1, 0, 0, 0)
+        )
         if code not in codes:
             errors.seek(0)
-            error_lines = errors.read().decode(errors="replace").strip().splitlines() or ["no message"]
-            raise CommandError(f"python {' '.join(words)}: exit code {code:.0f}: {error_lines[-1]}")
+            error_lines = errors.read().decode(
+                errors="replace"
+            ).strip().splitlines() or ["no message"]
+            raise CommandError(
+                f"python {' '.join(words)}: exit code {code:.0f}: {error_lines[-1]}"
+            )
     return Usage(int(peak) * (1 if sys.platform == "darwin" else 1024), seconds, cores)
 
 
 def _environment(cache: Path | None) -> dict[str, str]:
     """Return the environment of a command without ``ONE_THREAD``, with this package and kernel folder ``cache``."""
-    inherited = {name: value for name, value in os.environ.items() if name not in ONE_THREAD}
+    inherited = {
+        name: value for name, value in os.environ.items() if name not in ONE_THREAD
+    }
     home = str(Path(__file__).resolve().parents[2])
-    inherited["PYTHONPATH"] = os.pathsep.join(filter(None, [home, inherited.get("PYTHONPATH")]))
+    inherited["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [home, inherited.get("PYTHONPATH")])
+    )
     return inherited if cache is None else {**inherited, CACHE_VARIABLE: str(cache)}
 
 
@@ -92,18 +116,37 @@ def verify(*words: str, cache: Path) -> VerifyRun:
     with tempfile.TemporaryDirectory(prefix="dpverify-run-") as folder:
         file = Path(folder) / "run.json"
         store = Path(folder) / "evidence.sqlite"
-        store_options = "--json", str(file), "--store", str(store)  # no results of earlier runs
-        usage = run_python("-m", "dpverify", "verify", *words, *store_options, cache=cache, codes=COMPLETED)
+        # no results of earlier runs
+        store_options = "--json", str(file), "--store", str(store)
+        usage = run_python(
+            "-m",
+            "dpverify",
+            "verify",
+            *words,
+            *store_options,
+            cache=cache,
+            codes=COMPLETED,
+        )
         return VerifyRun(usage, *read_results(json.loads(file.read_bytes())["results"]))
 
 
-def read_results(results: Sequence[Mapping[str, Any]]) -> tuple[float, list[tuple[str, str, str]]]:
+def read_results(
+    results: Sequence[Mapping[str, Any]],
+) -> tuple[float, list[tuple[str, str, str]]]:
     """Return the seconds of all checks of a run, including those of amendments, and its verdicts."""
     checks = [
-        check for result in results for part in (result, result["amendment"] or {}) for check in part.get("checks", [])
+        check
+        for result in results
+        for part in (result, result["amendment"] or {})
+        for check in part.get("checks", [])
     ]
     verdicts = [
-        (result["claim"], json.dumps(result["reading"], sort_keys=True), result["status"]) for result in results
+        (
+            result["claim"],
+            json.dumps(result["reading"], sort_keys=True),
+            result["status"],
+        )
+        for result in results
     ]
     return sum(float(check["seconds"]) for check in checks), verdicts
 
@@ -128,7 +171,9 @@ class ColdThenWarm:
         """Run with the kernels of the previous run."""
         usage = self._run("warm")
         if self._runs["warm"].verdicts != self._runs["cold"].verdicts:
-            raise CommandError("the cold run and the warm one came to different verdicts")
+            raise CommandError(
+                "the cold run and the warm one came to different verdicts"
+            )
         return usage
 
     def cores(self) -> Usage:
@@ -141,7 +186,9 @@ class ColdThenWarm:
 
     def compilation(self) -> Usage:
         """Report how many seconds the last cold run took longer than the last warm run, at least 1 ms."""
-        cold, warm = (self._runs[name].usage.seconds or 0.0 for name in ("cold", "warm"))
+        cold, warm = (
+            self._runs[name].usage.seconds or 0.0 for name in ("cold", "warm")
+        )
         return Usage(seconds=max(cold - warm, 1e-3))
 
     def compilation_on_one_core(self) -> Usage:
@@ -157,10 +204,15 @@ class ColdThenWarm:
 def cold_at_once(claim: str, processes: int) -> Usage:
     """Verify a claim in parallel processes that share an empty kernel folder; report the largest peak memory."""
     with (
-        tempfile.TemporaryDirectory(prefix="dpverify-cold-", ignore_cleanup_errors=True) as folder,
+        tempfile.TemporaryDirectory(
+            prefix="dpverify-cold-", ignore_cleanup_errors=True
+        ) as folder,
         ThreadPoolExecutor(processes) as threads,
     ):
-        runs = [threads.submit(verify, claim, "--jobs", "1", cache=Path(folder)) for _ in range(processes)]
+        runs = [
+            threads.submit(verify, claim, "--jobs", "1", cache=Path(folder))
+            for _ in range(processes)
+        ]
         done = [run.result() for run in runs]
     verdict_texts = {json.dumps(finished.verdicts, sort_keys=True) for finished in done}
     if len(verdict_texts) != 1:

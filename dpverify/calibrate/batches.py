@@ -24,7 +24,13 @@ from dpverify.papers.wang2019.accounting.runs import (
 )
 from dpverify.papers.zhang2021.accounting.constants import PROVEN
 from dpverify.privacy import accounting
-from dpverify.privacy.batches import GAP, MOST_STEPS, WIDE_FRACTION, check_delta, check_epsilon
+from dpverify.privacy.batches import (
+    GAP,
+    MOST_STEPS,
+    WIDE_FRACTION,
+    check_delta,
+    check_epsilon,
+)
 from dpverify.privacy.schedules.schedule import RELATIONS, Schedule, Scheme
 from dpverify.report.numbers import show_float
 from dpverify.shown import ShownAsTable
@@ -33,12 +39,24 @@ from dpverify.shown import ShownAsTable
 class BatchRequest(CalibrationRequest, frozen=True, kw_only=True):
     """A request for a method on batches. The length of the run is given in steps T, or in passes over the data."""
 
-    steps: Annotated[int | None, SettingInfo("T", "Number of steps.", whole(1, MOST_STEPS))] = None
+    steps: Annotated[
+        int | None, SettingInfo("T", "Number of steps.", whole(1, MOST_STEPS))
+    ] = None
     epochs: Annotated[
-        int | None, SettingInfo("T/N", "Number of passes over the data, instead of steps.", whole(1, MOST_STEPS))
+        int | None,
+        SettingInfo(
+            "T/N",
+            "Number of passes over the data, instead of steps.",
+            whole(1, MOST_STEPS),
+        ),
     ] = None
     lipschitz: Annotated[
-        float, SettingInfo("G", "Lipschitz constant of the loss, or the clip length of gradients.", check.positive)
+        float,
+        SettingInfo(
+            "G",
+            "Lipschitz constant of the loss, or the clip length of gradients.",
+            check.positive,
+        ),
     ] = 1.0
 
     def __post_init__(self) -> None:
@@ -53,10 +71,16 @@ class BatchRequest(CalibrationRequest, frozen=True, kw_only=True):
     def noises(self, run: BatchRun) -> dict[str, AccountedNoise]:
         """Return the noises of the paper, by their names in ``ROWS``."""
         method = algorithm_named(self.algorithm)
-        ratio = method.printed_ratio(run.examples, run.batch, run.steps, self.epsilon, self.delta)
-        return {"tracked": account_noise(run, ratio * run.examples / run.batch, self.delta)}
+        ratio = method.printed_ratio(
+            run.examples, run.batch, run.steps, self.epsilon, self.delta
+        )
+        return {
+            "tracked": account_noise(run, ratio * run.examples / run.batch, self.delta)
+        }
 
-    def warnings(self, run: BatchRun, noises: Mapping[str, AccountedNoise]) -> Iterator[str]:
+    def warnings(
+        self, run: BatchRun, noises: Mapping[str, AccountedNoise]
+    ) -> Iterator[str]:
         """Yield a warning for each condition of the paper that fails."""
         del run, noises
         return iter(())
@@ -64,13 +88,22 @@ class BatchRequest(CalibrationRequest, frozen=True, kw_only=True):
     def step_count(self, gradients: int) -> int:
         """Return T, given the number of example gradients in a step."""
         if (self.steps is None) == (self.epochs is None):
-            raise check.ArgumentError("steps or epochs", self.steps, "must be given, and not both")
+            raise check.ArgumentError(
+                "steps or epochs", self.steps, "must be given, and not both"
+            )
         return self.steps or max(1, round((self.epochs or 0) * self.n / gradients))
 
     def descent(self, batch: int) -> BatchRun:
         """Return a run of noisy descent on batches."""
         check.whole(1, self.n, batch=batch)
-        return BatchRun("descent", self.n, self.step_count(batch), batch, batch, lipschitz=self.lipschitz)
+        return BatchRun(
+            "descent",
+            self.n,
+            self.step_count(batch),
+            batch,
+            batch,
+            lipschitz=self.lipschitz,
+        )
 
     def answer(self) -> BatchCalibration:
         """Return the calibration."""
@@ -98,10 +131,14 @@ class SampledRequest(BatchRequest, frozen=True, kw_only=True):
 
     batch: Annotated[int, SettingInfo("b", "Batch size.", whole(1))]
     sampling: Annotated[
-        Scheme | None, SettingInfo("sampling", "How batches are drawn, for another row of the table.")
+        Scheme | None,
+        SettingInfo("sampling", "How batches are drawn, for another row of the table."),
     ] = None
     largest_batch: Annotated[
-        int | None, SettingInfo("B_max", "Size at which truncated Poisson samples are cut.", whole(1))
+        int | None,
+        SettingInfo(
+            "B_max", "Size at which truncated Poisson samples are cut.", whole(1)
+        ),
     ] = None
 
     def run(self) -> BatchRun:
@@ -110,7 +147,11 @@ class SampledRequest(BatchRequest, frozen=True, kw_only=True):
 
     def noises(self, run: BatchRun) -> dict[str, AccountedNoise]:
         """Return the noise of the paper, and the noise for Poisson samples with add-remove neighbours."""
-        how: dict[str, Any] = {"steps": run.steps, "rate": run.rate(run.batch), "sampling": "poisson"}
+        how: dict[str, Any] = {
+            "steps": run.steps,
+            "rate": run.rate(run.batch),
+            "sampling": "poisson",
+        }
         multiplier = accounting.sigma(self.epsilon, self.delta, **how)
         bounds = accounting.epsilon(multiplier, self.delta, **how)
         # one example changes the sum by C, not by 2C
@@ -120,9 +161,15 @@ class SampledRequest(BatchRequest, frozen=True, kw_only=True):
             schedule = self.schedule(run, self.sampling)
             multiplier = schedule.sigma_for(self.epsilon, self.delta)
             bounds = replace(schedule, sigma=multiplier).epsilon(self.delta)
-            noises[self.sampling] = AccountedNoise(multiplier * run.examples / (2 * run.batch), bounds)
+            noises[self.sampling] = AccountedNoise(
+                multiplier * run.examples / (2 * run.batch), bounds
+            )
         elif self.largest_batch is not None:
-            raise check.ArgumentError("largest_batch", self.largest_batch, "belongs to sampling=truncated-poisson")
+            raise check.ArgumentError(
+                "largest_batch",
+                self.largest_batch,
+                "belongs to sampling=truncated-poisson",
+            )
         return noises
 
     def schedule(self, run: BatchRun, sampling: Scheme) -> Schedule:
@@ -134,7 +181,9 @@ class SampledRequest(BatchRequest, frozen=True, kw_only=True):
             1.0,
             run.steps,
             rate,
-            neighbours="replace-one" if sampling in ("fixed", "shuffled") else "add-remove",
+            neighbours="replace-one"
+            if sampling in ("fixed", "shuffled")
+            else "add-remove",
             examples=run.examples if sampling == "truncated-poisson" else None,
             largest_batch=self.largest_batch,
         )
@@ -144,22 +193,38 @@ class StageRequest(BatchRequest, frozen=True, kw_only=True):
     """A request for DPageEM, whose stage k has 2^k T^0 steps."""
 
     batch: Annotated[int, SettingInfo("B", "Batch size.", whole(1))]
-    steps: Annotated[int, SettingInfo("T^0", "Steps; stage k has 2^k times as many.", whole(1, MOST_STEPS))]
-    stages: Annotated[int, SettingInfo("K", "Number of stages.", whole(1, MOST_STEPS.bit_length()))]
+    steps: Annotated[
+        int,
+        SettingInfo(
+            "T^0", "Steps; stage k has 2^k times as many.", whole(1, MOST_STEPS)
+        ),
+    ]
+    stages: Annotated[
+        int, SettingInfo("K", "Number of stages.", whole(1, MOST_STEPS.bit_length()))
+    ]
     epochs: int | None = None  # T^0 and K determine the number of steps
 
     def run(self) -> BatchRun:
         """Return the run of all stages."""
         steps = self.steps * ((2 << self.stages) - 2)
         check.whole(1, self.n, batch=self.batch)
-        return BatchRun("descent", self.n, steps, self.batch, self.batch, lipschitz=self.lipschitz)
+        return BatchRun(
+            "descent", self.n, steps, self.batch, self.batch, lipschitz=self.lipschitz
+        )
 
     def noises(self, run: BatchRun) -> dict[str, AccountedNoise]:
         """Return the noise of equation 4."""
-        constant = float(PROVEN["batches"]) * math.sqrt(-run.steps * math.log(self.delta)) / self.epsilon / 2
+        constant = (
+            float(PROVEN["batches"])
+            * math.sqrt(-run.steps * math.log(self.delta))
+            / self.epsilon
+            / 2
+        )
         return {"constant": account_noise(run, constant, self.delta)}
 
-    def warnings(self, run: BatchRun, noises: Mapping[str, AccountedNoise]) -> Iterator[str]:
+    def warnings(
+        self, run: BatchRun, noises: Mapping[str, AccountedNoise]
+    ) -> Iterator[str]:
         """Yield a warning if epsilon is outside the region in which the constant is valid."""
         del noises
         largest = min(run.rate(run.batch) ** 2 * run.steps, -math.log(self.delta))
@@ -171,14 +236,32 @@ class SrmRequest(BatchRequest, frozen=True, kw_only=True):
     """A request for DP-SRM, which evaluates the gradients of each batch at two points."""
 
     batch: Annotated[int, SettingInfo("b", "Batch size.", whole(1))]
-    gamma: Annotated[float, SettingInfo("gamma", "Weight of the new gradient in the estimate.", check.weight)]
+    gamma: Annotated[
+        float,
+        SettingInfo(
+            "gamma", "Weight of the new gradient in the estimate.", check.weight
+        ),
+    ]
     zeta: Annotated[
-        float, SettingInfo("zeta", "The accuracy zeta, or the clip length of gradient changes.", check.positive)
+        float,
+        SettingInfo(
+            "zeta",
+            "The accuracy zeta, or the clip length of gradient changes.",
+            check.positive,
+        ),
     ]
     batch_0: Annotated[
-        int | None, SettingInfo("b_0", "Size of the first batch.", whole(1), default="that of the others")
+        int | None,
+        SettingInfo(
+            "b_0", "Size of the first batch.", whole(1), default="that of the others"
+        ),
     ] = None
-    beta: Annotated[float, SettingInfo("beta", "Share of epsilon in the conversion from Rényi DP.", fraction)] = 0.5
+    beta: Annotated[
+        float,
+        SettingInfo(
+            "beta", "Share of epsilon in the conversion from Rényi DP.", fraction
+        ),
+    ] = 0.5
 
     @property
     def party_count(self) -> int:
@@ -189,7 +272,9 @@ class SrmRequest(BatchRequest, frozen=True, kw_only=True):
         """Return the run of the algorithm's box."""
         n = self.n
         batch = check.whole(1, n, batch=self.batch)
-        first = batch if self.batch_0 is None else check.whole(1, n, batch_0=self.batch_0)
+        first = (
+            batch if self.batch_0 is None else check.whole(1, n, batch_0=self.batch_0)
+        )
         steps = self.step_count(2 * batch)
         numbers = self.gamma, self.zeta, self.lipschitz, self.party_count
         return BatchRun("recursive", n, steps, batch, first, *numbers)
@@ -197,11 +282,17 @@ class SrmRequest(BatchRequest, frozen=True, kw_only=True):
     def noises(self, run: BatchRun) -> dict[str, AccountedNoise]:
         """Return the noise that the algorithm's box prints, and the one that the theorem prints."""
         return {
-            name: account_noise(run, printed_noise(run, self.epsilon, self.delta, self.beta, box=box), self.delta)
+            name: account_noise(
+                run,
+                printed_noise(run, self.epsilon, self.delta, self.beta, box=box),
+                self.delta,
+            )
             for name, box in (("printed", True), ("proof", False))
         }
 
-    def warnings(self, run: BatchRun, noises: Mapping[str, AccountedNoise]) -> Iterator[str]:
+    def warnings(
+        self, run: BatchRun, noises: Mapping[str, AccountedNoise]
+    ) -> Iterator[str]:
         """Yield a warning for each batch size at which Lemma 3.7, the basis of the printed noise, does not apply."""
         order = printed_order(self.epsilon, self.delta, self.beta)
         for name in ("printed", "proof"):
@@ -228,10 +319,12 @@ class NoiseRow(Record, frozen=True, kw_only=True):
     """A noise and the epsilon that it gives."""
 
     noise: Real  # standard deviation over the sensitivity of a mean over all data
-    # standard deviation of a coordinate of the noise: of the first estimate, and of later ones
+    # standard deviation of a coordinate of the noise: of the first estimate, and of
+    # later ones
     std_0: Real
     std: Real
-    epsilon: tuple[Real, Real]  # lower and upper bound on the smallest epsilon; the upper bound is the guarantee
+    # lower and upper bound on the smallest epsilon; the upper bound is the guarantee
+    epsilon: tuple[Real, Real]
     certified: bool
 
 
@@ -250,8 +343,9 @@ class BatchCalibration(ShownAsTable, Record, frozen=True, kw_only=True):
     batch_0: int
     rate: float  # largest probability that an example is in a later batch
     parties: int
-    # "exact" is the smallest certified noise. DP-SRM also has "printed" and "proof". Its baselines have "tracked", from
-    # section 6.1 or their own papers. DPageEM has "constant".
+    # "exact" is the smallest certified noise. DP-SRM also has "printed" and "proof".
+    # Its baselines have "tracked", from section 6.1 or their own papers. DPageEM has
+    # "constant".
     noise: dict[str, NoiseRow]
     warnings: list[str] = []  # conditions of the printed theorem that fail
     lipschitz: float = 1.0  # clip length of gradients
@@ -285,7 +379,11 @@ def _row(run: BatchRun, accounted: AccountedNoise, epsilon: float) -> NoiseRow:
     bounds = real(accounted.epsilon.lower), real(accounted.epsilon.upper)
     certified = accounted.epsilon.upper <= epsilon
     return NoiseRow(
-        noise=real(accounted.noise), std_0=real(first), std=real(later), epsilon=bounds, certified=certified
+        noise=real(accounted.noise),
+        std_0=real(first),
+        std=real(later),
+        epsilon=bounds,
+        certified=certified,
     )
 
 
@@ -319,9 +417,14 @@ def batch_summary(result: BatchCalibration) -> str:
         numbers = "".join(f"{_show(value):>{width}}" for value, width in values)
         lines.append(f"{ROWS[name]:33}{numbers}  {'yes' if row.certified else 'NO'}")
     lines += ["", *(f"warning: {warning}" for warning in result.warnings)]
-    if any(row.epsilon[0] == 0.0 and row.epsilon[1] != 0.0 for row in result.noise.values()):
+    if any(
+        row.epsilon[0] == 0.0 and row.epsilon[1] != 0.0 for row in result.noise.values()
+    ):
         lines.append("epsilon >= 0: only the upper bound of epsilon is known there.")
-    if any(0.0 < float(row.epsilon[0]) < WIDE_FRACTION * float(row.epsilon[1]) for row in result.noise.values()):
+    if any(
+        0.0 < float(row.epsilon[0]) < WIDE_FRACTION * float(row.epsilon[1])
+        for row in result.noise.values()
+    ):
         lines.append(f"Why the bounds of epsilon differ: {GAP}.")
     lines += [
         "std: standard deviation of the noise of a coordinate; first std: the same in the first step.",
@@ -333,17 +436,25 @@ def batch_summary(result: BatchCalibration) -> str:
         lines.append("With Poisson samples, neighbours have one example more or less.")
     for name in result.noise.keys() & RELATIONS.keys():
         replaced = "replace-one" in RELATIONS[name]
-        relation = "differ by replacing one example" if replaced else "have one example more or less"
+        relation = (
+            "differ by replacing one example"
+            if replaced
+            else "have one example more or less"
+        )
         lines.append(f"With sampling {name}, neighbours {relation}.")
         if name == "shuffled":
-            lines.append("No amplification is proven for shuffled epochs: the noise is that of a known order.")
+            lines.append(
+                "No amplification is proven for shuffled epochs: the noise is that of a known order."
+            )
     return "\n".join([*lines, "", _advice(result)])
 
 
 def _advice(result: BatchCalibration) -> str:
     """Return a sentence on the noise to implement."""
     row = result.noise["exact"]
-    later = f"Gaussian noise with standard deviation {_show(row.std)} to each coordinate of"
+    later = (
+        f"Gaussian noise with standard deviation {_show(row.std)} to each coordinate of"
+    )
     if "proof" not in result.noise:
         length = show_float(result.lipschitz)
         multiplier = _show(float(row.std) * result.batch / result.lipschitz)
@@ -355,7 +466,9 @@ def _advice(result: BatchCalibration) -> str:
             else f", with Poisson samples {_show(float(poisson.std) * result.batch / result.lipschitz)}"
         )
         for name in result.noise.keys() & RELATIONS.keys():
-            practised = _show(float(result.noise[name].std) * result.batch / result.lipschitz)
+            practised = _show(
+                float(result.noise[name].std) * result.batch / result.lipschitz
+            )
             sampled += f", with sampling {name} {practised}"
         return f"{advice}\nOn the sum of the clipped gradients, this is the noise multiplier {multiplier}{sampled}."
     first = f"Gaussian noise with standard deviation {_show(row.std_0)} to each coordinate of the first estimate"

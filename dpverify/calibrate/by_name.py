@@ -28,11 +28,18 @@ class SettingsRequest(CalibrationRequest, frozen=True, kw_only=True):
     """A request with the size of a problem; subclasses add the settings of an algorithm."""
 
     d: Annotated[int, SettingInfo("d", "Dimension.", whole(1))] = 1
-    epochs: Annotated[int | None, SettingInfo("T/N", "Number of passes over the data, instead of steps.", whole(1))] = (
-        None
-    )
-    lipschitz: Annotated[float, SettingInfo("G", "Lipschitz constant of the loss.", check.positive)] = 1.0
-    smoothness: Annotated[float, SettingInfo("L", "Smoothness constant of the loss.", check.not_negative)] = 1.0
+    epochs: Annotated[
+        int | None,
+        SettingInfo(
+            "T/N", "Number of passes over the data, instead of steps.", whole(1)
+        ),
+    ] = None
+    lipschitz: Annotated[
+        float, SettingInfo("G", "Lipschitz constant of the loss.", check.positive)
+    ] = 1.0
+    smoothness: Annotated[
+        float, SettingInfo("L", "Smoothness constant of the loss.", check.not_negative)
+    ] = 1.0
 
     method: ClassVar[Algorithm[Any]]
 
@@ -58,14 +65,18 @@ class SettingsRequest(CalibrationRequest, frozen=True, kw_only=True):
 def request_class(algorithm: Algorithm[Any]) -> type[SettingsRequest]:
     """Return the request class of an algorithm; all of its settings are optional."""
     if not algorithm.is_private:
-        raise check.ArgumentError("algorithm", algorithm.name, "has no noise to calibrate")
+        raise check.ArgumentError(
+            "algorithm", algorithm.name, "has no noise to calibrate"
+        )
     fields = [
         (name, Annotated[option.type | None, option.setting], None)
         for name, option in options(algorithm.settings).items()
         if name not in RUN_SETTINGS
     ]
     bases = (SettingsRequest,)
-    request_type: Any = msgspec.defstruct("SettingsRequest", fields, bases=bases, frozen=True, kw_only=True)
+    request_type: Any = msgspec.defstruct(
+        "SettingsRequest", fields, bases=bases, frozen=True, kw_only=True
+    )
     request_type.method = algorithm
     question: type[SettingsRequest] = request_type
     return question
@@ -98,7 +109,9 @@ def settings_summary(result: SettingsCalibration) -> str:
     )
 
 
-AnyCalibration: TypeAlias = Calibration | BatchCalibration | GrowingCalibration | SettingsCalibration
+AnyCalibration: TypeAlias = (
+    Calibration | BatchCalibration | GrowingCalibration | SettingsCalibration
+)
 
 
 def calibration(algorithm: str | None = None, **run: Any) -> AnyCalibration:
@@ -107,22 +120,25 @@ def calibration(algorithm: str | None = None, **run: Any) -> AnyCalibration:
     Parameters
     ----------
     algorithm : str
-        Name of an optimizer in :data:`dpverify.algorithms.ALGORITHMS`, or ``file.py:NAME`` for one of your own.
-        Default: the first one.
+        Name of an optimizer in :data:`dpverify.algorithms.ALGORITHMS`, or
+        ``file.py:NAME`` for one of your own. Default: the first one.
     **run
-        ``n``, ``epsilon`` and ``delta``, and other settings of the run: the options of ``dpverify calibrate``.
+        ``n``, ``epsilon`` and ``delta``, and other settings of the run: the options of
+        ``dpverify calibrate``.
 
     Returns
     -------
     Calibration, BatchCalibration, GrowingCalibration or SettingsCalibration
-        For Algorithms 1 and 2, ``sigma.exact`` is the certified noise, and ``epsilon_bounds`` are the bounds on epsilon
-        for it. For methods on batches, ``noise["exact"]`` is the certified noise. For DP-AGD, ``budget`` has the
+        For Algorithms 1 and 2, ``sigma.exact`` is the certified noise, and
+        ``epsilon_bounds`` are the bounds on epsilon for it. For methods on batches,
+        ``noise["exact"]`` is the certified noise. For DP-AGD, ``budget`` has the
         budgets. For other algorithms, ``sigma`` is the certified noise.
 
     Raises
     ------
     ValueError
-        If an argument is missing, does not belong to the algorithm, or is out of its range.
+        If an argument is missing, does not belong to the algorithm, or is out of its
+        range.
 
     Examples
     --------
@@ -146,8 +162,16 @@ def request_for(algorithm: str | None, run: Mapping[str, Any]) -> CalibrationReq
     values = {name: value for name, value in run.items() if value is not None}
     unknown = sorted(values.keys() - accepted.keys())
     if unknown:
-        raise check.ArgumentError(unknown[0], values[unknown[0]], f"does not belong to {method.name}")
-    missing = [name for name, option in accepted.items() if option.is_required and name not in values]
+        raise check.ArgumentError(
+            unknown[0], values[unknown[0]], f"does not belong to {method.name}"
+        )
+    missing = [
+        name
+        for name, option in accepted.items()
+        if option.is_required and name not in values
+    ]
     if missing:
-        raise check.ArgumentError(" and ".join(missing), None, f"must be given for {method.name}")
+        raise check.ArgumentError(
+            " and ".join(missing), None, f"must be given for {method.name}"
+        )
     return request_type(algorithm=method.name, **values)

@@ -8,7 +8,12 @@ from typing import Any, Literal
 
 from dpverify.algorithms.registry import ALGORITHMS
 from dpverify.calibrate.batches import BatchCalibration, batch_summary
-from dpverify.calibrate.by_name import AnyCalibration, SettingsCalibration, calibration, settings_summary
+from dpverify.calibrate.by_name import (
+    AnyCalibration,
+    SettingsCalibration,
+    calibration,
+    settings_summary,
+)
 from dpverify.calibrate.growing import GrowingCalibration, budget_summary
 from dpverify.calibrate.guarantee import epsilon
 from dpverify.calibrate.records import Calibration, Real, real
@@ -20,7 +25,9 @@ from dpverify.report.numbers import show_float
 from dpverify.report.text.paragraphs import prose_wrapped
 
 
-def run_calibrate(algorithm: str | None = None, *, json: str | None = None, **run: Any) -> int:
+def run_calibrate(
+    algorithm: str | None = None, *, json: str | None = None, **run: Any
+) -> int:
     """Calibrate an algorithm, write text or JSON (``-``: to stdout), and return the exit code.
 
     With ``sigma`` instead of ``epsilon``, the command bounds the epsilon of that noise.
@@ -28,7 +35,11 @@ def run_calibrate(algorithm: str | None = None, *, json: str | None = None, **ru
 
     def work() -> bool:
         sigma = run.pop("sigma", None)
-        result = calibration(algorithm, **run) if sigma is None else noise_epsilon(algorithm, sigma, **run)
+        result = (
+            calibration(algorithm, **run)
+            if sigma is None
+            else noise_epsilon(algorithm, sigma, **run)
+        )
         if json != STDOUT:
             sys.stdout.write(prose_wrapped(_text(result)) + "\n")
         if json is not None:
@@ -64,7 +75,9 @@ class NoiseEpsilon(Record, frozen=True, kw_only=True):
     epsilon: tuple[Real, Real]
 
 
-def noise_epsilon(algorithm: str | None, sigma: float, *, delta: float | None = None, **run: Any) -> NoiseEpsilon:
+def noise_epsilon(
+    algorithm: str | None, sigma: float, *, delta: float | None = None, **run: Any
+) -> NoiseEpsilon:
     """Bound the epsilon of a run with this noise, as ``dv.epsilon`` does."""
     name = algorithm or next(iter(ALGORITHMS))
     if "epsilon" in run:
@@ -72,7 +85,12 @@ def noise_epsilon(algorithm: str | None, sigma: float, *, delta: float | None = 
     if delta is None:
         raise ArgumentError("delta", delta, "must be given with sigma")
     bounds = epsilon(sigma, delta, algorithm=name, **run)
-    return NoiseEpsilon(algorithm=name, sigma=sigma, delta=delta, epsilon=(real(bounds.lower), real(bounds.upper)))
+    return NoiseEpsilon(
+        algorithm=name,
+        sigma=sigma,
+        delta=delta,
+        epsilon=(real(bounds.lower), real(bounds.upper)),
+    )
 
 
 def epsilon_summary(result: NoiseEpsilon) -> str:
@@ -121,7 +139,8 @@ def _table(result: Calibration) -> Iterator[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(header))]
     for row in rows:
         yield "  ".join(
-            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+            cell.ljust(w) if i == 0 else cell.rjust(w)
+            for i, (cell, w) in enumerate(zip(row, widths, strict=True))
         )
 
 
@@ -138,7 +157,9 @@ def _ending(result: Calibration) -> Iterator[str]:
         at = f"at epsilon = {show_float(result.epsilon)} delta is {result.delta_bought:.4g}"
         yield f"warning: the printed sigma is NOT enough: {at}."
     yield from _gap(result)
-    noises = ", ".join(f"{_show(trio.exact)} ({node})" for node, trio in result.node_std.items())
+    noises = ", ".join(
+        f"{_show(trio.exact)} ({node})" for node, trio in result.node_std.items()
+    )
     sigma = _show(result.sigma.exact)
     yield f"Run {result.algorithm} with sigma = {sigma}: standard deviation of a node's noise {noises}."
     yield "Neighbours differ by replacing one example. Gradients have norm at most G. Real arithmetic, not floats."

@@ -20,12 +20,23 @@ from dpverify.shown import ShownAsTable
 class GrowingRequest(CalibrationRequest, frozen=True, kw_only=True):
     """A request for DP-AGD; each choice of a step size spends epsilon/(2 ``parts``)."""
 
-    steps: Annotated[int, SettingInfo("T", "Largest number of steps.", whole(1, MOST_STEPS))] = 100
+    steps: Annotated[
+        int, SettingInfo("T", "Largest number of steps.", whole(1, MOST_STEPS))
+    ] = 100
     parts: Annotated[
-        float, SettingInfo("parts", "Each choice of a step size spends epsilon/(2 PARTS).", check.positive)
+        float,
+        SettingInfo(
+            "parts",
+            "Each choice of a step size spends epsilon/(2 PARTS).",
+            check.positive,
+        ),
     ] = 8.0
-    lipschitz: Annotated[float, SettingInfo("C", "Clip length of gradients.", check.positive)] = 1.0
-    loss_clip: Annotated[float, SettingInfo("C'", "Clip length of the loss.", check.positive)] = 3.0
+    lipschitz: Annotated[
+        float, SettingInfo("C", "Clip length of gradients.", check.positive)
+    ] = 1.0
+    loss_clip: Annotated[
+        float, SettingInfo("C'", "Clip length of the loss.", check.positive)
+    ] = 3.0
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
@@ -41,9 +52,11 @@ class BudgetRow(Record, frozen=True, kw_only=True):
     """A budget and the epsilon that it gives."""
 
     rho: Real
-    epsilon: tuple[Real, Real]  # lower and upper bound on the smallest epsilon; the upper bound is the guarantee
+    # lower and upper bound on the smallest epsilon; the upper bound is the guarantee
+    epsilon: tuple[Real, Real]
     certified: bool
-    choices: int  # largest number of choices that the budget can pay, each with a first direction
+    # largest number of choices that the budget can pay, each with a first direction
+    choices: int
 
 
 class GrowingCalibration(ShownAsTable, Record, frozen=True, kw_only=True):
@@ -57,12 +70,16 @@ class GrowingCalibration(ShownAsTable, Record, frozen=True, kw_only=True):
     delta: float
     n: int
     steps: int
-    direction_std: Real  # standard deviation of a coordinate of the noise of a first direction
+    # standard deviation of a coordinate of the noise of a first direction
+    direction_std: Real
     choice_scale: Real  # scale of the Laplace noise of each loss
     budget: dict[str, BudgetRow]  # "printed", and "exact", the largest certified budget
 
 
-ROWS = {"printed": "as its paper converts it", "exact": "as the accountant certifies it"}
+ROWS = {
+    "printed": "as its paper converts it",
+    "exact": "as the accountant certifies it",
+}
 
 
 def calibrate_budget(request: GrowingRequest) -> GrowingCalibration:
@@ -71,7 +88,12 @@ def calibrate_budget(request: GrowingRequest) -> GrowingCalibration:
     steps = request.steps
     ready = {
         name: agd_parameters(
-            request.epsilon, request.delta, request.parts, steps, request.lipschitz, printed=name == "printed"
+            request.epsilon,
+            request.delta,
+            request.parts,
+            steps,
+            request.lipschitz,
+            printed=name == "printed",
         )
         for name in ROWS
     }
@@ -91,8 +113,12 @@ def calibrate_budget(request: GrowingRequest) -> GrowingCalibration:
         delta=request.delta,
         n=n,
         steps=steps,
-        direction_std=real(2.0 * request.lipschitz / (n * math.sqrt(2.0 * first.rho_direction))),
-        choice_scale=real(2.0 * request.loss_clip / (n * math.sqrt(2.0 * first.rho_choice))),
+        direction_std=real(
+            2.0 * request.lipschitz / (n * math.sqrt(2.0 * first.rho_direction))
+        ),
+        choice_scale=real(
+            2.0 * request.loss_clip / (n * math.sqrt(2.0 * first.rho_choice))
+        ),
         budget=rows,
     )
 
@@ -106,8 +132,13 @@ def budget_summary(result: GrowingCalibration) -> str:
         f"{'':31}{'rho':>11}{'epsilon >=':>12}{'<=':>10}{'choices':>9}  ok",
     ]
     for name, row in result.budget.items():
-        numbers = "".join(f"{_show(v):>{w}}" for v, w in zip((row.rho, *row.epsilon), (11, 12, 10), strict=True))
-        lines.append(f"{ROWS[name]:31}{numbers}{row.choices:>9}  {'yes' if row.certified else 'NO'}")
+        numbers = "".join(
+            f"{_show(v):>{w}}"
+            for v, w in zip((row.rho, *row.epsilon), (11, 12, 10), strict=True)
+        )
+        lines.append(
+            f"{ROWS[name]:31}{numbers}{row.choices:>9}  {'yes' if row.certified else 'NO'}"
+        )
     lines += [
         "",
         "epsilon >=, <=: bounds of the smallest epsilon; ok: the noise is certified.",

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING, Any
 from dpverify.kernels import check
 from dpverify.papers.wang2019.accounting.runs import BatchRun, least_noise
 from dpverify.privacy import accounting
-from dpverify.privacy.batches import batch_epsilon, check_delta, check_epsilon, upper_epsilon
+from dpverify.privacy.batches import (
+    batch_epsilon,
+    check_delta,
+    check_epsilon,
+    upper_epsilon,
+)
 from dpverify.privacy.participation import Bounds
 from dpverify.privacy.schedules.schedule import PRACTISED, Schedule
 
@@ -19,10 +24,13 @@ if TYPE_CHECKING:
     from dpverify.papers.tran2022.accounting.noise import UnitNoise
 
 ROUND_UP = 1.0 + 1e-12  # moves a quotient of a few floats to the safe side
-PLACEHOLDER = 1.0  # a placeholder for epsilon and delta in requests whose run does not depend on them
+# a placeholder for epsilon and delta in requests whose run does not depend on them
+PLACEHOLDER = 1.0
 
 
-def epsilon(sigma: float | Any, delta: float, *, algorithm: str | None = None, **run: Any) -> Bounds:
+def epsilon(
+    sigma: float | Any, delta: float, *, algorithm: str | None = None, **run: Any
+) -> Bounds:
     """Bound the smallest epsilon of Gaussian steps, an event, or a bundled optimizer from above and below.
 
     Parameters
@@ -35,32 +43,39 @@ def epsilon(sigma: float | Any, delta: float, *, algorithm: str | None = None, *
     delta : float
         Privacy parameter in (0, 1).
     algorithm : str, optional
-        A name that :func:`dpverify.calibration` accepts, except "dp-agd", which has a budget instead of a sigma.
+        A name that :func:`dpverify.calibration` accepts, except "dp-agd", which has a
+        budget instead of a sigma.
     **run
-        Without ``algorithm``: ``steps``, ``rate`` and ``sampling``, as for :func:`dpverify.privacy.epsilon`. With it:
-        ``n`` and the other settings of a run, as for :func:`dpverify.calibration`, without ``epsilon``. "dp-nsgd" and
-        "sr-nsgd" also need ``alpha`` and the number of steps, because their theorems' values for these depend on
-        epsilon.
+        Without ``algorithm``: ``steps``, ``rate`` and ``sampling``, as for
+        :func:`dpverify.privacy.epsilon`. With it: ``n`` and the other settings of a
+        run, as for :func:`dpverify.calibration`, without ``epsilon``. "dp-nsgd" and
+        "sr-nsgd" also need ``alpha`` and the number of steps, because their theorems'
+        values for these depend on epsilon.
 
-        Without ``algorithm``, ``sampling`` may also be a sampling scheme as in practice. With "fixed", "shuffled" and
-        "balls-in-bins", each example is in one batch of each epoch of ``1/rate`` steps. The order is known for "fixed"
-        and random for "shuffled". With "balls-in-bins" each example is in a random step, independently of all other
-        examples. With "random-allocation" each example is in ``rate * steps`` random steps. "truncated-poisson" cuts
-        Poisson samples of ``examples`` examples at random to ``largest_batch``. ``neighbours`` is "zero-out" (the
-        default: the gradient of one example becomes 0) or "replace-one" for "fixed" and "shuffled", and by default
-        "add-remove" for the others. ``ordering`` is "fresh" (the default) if each epoch is drawn anew, and "once" if
+        Without ``algorithm``, ``sampling`` may also be a sampling scheme as in
+        practice. With "fixed", "shuffled" and "balls-in-bins", each example is in one
+        batch of each epoch of ``1/rate`` steps. The order is known for "fixed" and
+        random for "shuffled". With "balls-in-bins" each example is in a random step,
+        independently of all other examples. With "random-allocation" each example is in
+        ``rate * steps`` random steps. "truncated-poisson" cuts Poisson samples of
+        ``examples`` examples at random to ``largest_batch``. ``neighbours`` is
+        "zero-out" (the default: the gradient of one example becomes 0) or "replace-one"
+        for "fixed" and "shuffled", and by default "add-remove" for the others.
+        ``ordering`` is "fresh" (the default) if each epoch is drawn anew, and "once" if
         all epochs repeat one order. No amplification is proven for "shuffled".
 
     Returns
     -------
     Bounds
-        ``upper`` is certified. ``lower`` is attained by a run, except for "sr-nsgd", where it assumes the largest
-        change of each node. With ``algorithm``, neighbours are replace-one.
+        ``upper`` is certified. ``lower`` is attained by a run, except for "sr-nsgd",
+        where it assumes the largest change of each node. With ``algorithm``, neighbours
+        are replace-one.
 
     Raises
     ------
     ValueError
-        If an argument is missing, does not belong to the algorithm, or is out of its range.
+        If an argument is missing, does not belong to the algorithm, or is out of its
+        range.
 
     Examples
     --------
@@ -71,7 +86,11 @@ def epsilon(sigma: float | Any, delta: float, *, algorithm: str | None = None, *
     """
     if algorithm is None:
         schedule = _schedule(sigma, run)
-        return accounting.epsilon(sigma, delta, **run) if schedule is None else schedule.epsilon(check_delta(delta))
+        return (
+            accounting.epsilon(sigma, delta, **run)
+            if schedule is None
+            else schedule.epsilon(check_delta(delta))
+        )
     check_delta(delta)
     noise = check.positive(sigma=sigma)
     accounted = _run(algorithm, run)
@@ -81,10 +100,16 @@ def epsilon(sigma: float | Any, delta: float, *, algorithm: str | None = None, *
         return noise_bounds(accounted, noise, delta)
     factor = _factor(accounted, noise)
     upper = upper_epsilon(accounted.steps_at(factor / ROUND_UP), delta)
-    return Bounds(min(batch_epsilon(accounted.steps_at(factor * ROUND_UP), delta).lower, upper), upper, exact=False)
+    return Bounds(
+        min(batch_epsilon(accounted.steps_at(factor * ROUND_UP), delta).lower, upper),
+        upper,
+        exact=False,
+    )
 
 
-def sigma(epsilon: float, delta: float, *, algorithm: str | None = None, **run: Any) -> float:
+def sigma(
+    epsilon: float, delta: float, *, algorithm: str | None = None, **run: Any
+) -> float:
     """Return the smallest noise, to six digits, whose upper bound on epsilon is at most ``epsilon``.
 
     Parameters
@@ -97,8 +122,9 @@ def sigma(epsilon: float, delta: float, *, algorithm: str | None = None, **run: 
     Returns
     -------
     float
-        The noise, in the units of the argument ``sigma`` of :func:`epsilon`. For "truncated-poisson", "balls-in-bins"
-        and "random-allocation" it is within 0.01% of the smallest one.
+        The noise, in the units of the argument ``sigma`` of :func:`epsilon`. For
+        "truncated-poisson", "balls-in-bins" and "random-allocation" it is within 0.01%
+        of the smallest one.
 
     Raises
     ------
@@ -116,13 +142,20 @@ def sigma(epsilon: float, delta: float, *, algorithm: str | None = None, **run: 
     check_delta(delta)
     if algorithm is None:
         schedule = _schedule(1.0, run)
-        return accounting.sigma(epsilon, delta, **run) if schedule is None else schedule.sigma_for(epsilon, delta)
+        return (
+            accounting.sigma(epsilon, delta, **run)
+            if schedule is None
+            else schedule.sigma_for(epsilon, delta)
+        )
     accounted = _run(algorithm, run)
     if not isinstance(accounted, BatchRun):
         from dpverify.papers.tran2022.accounting.noise import sigma_for
 
         return sigma_for(accounted, epsilon, delta)
-    return accounted.deviations(least_noise(accounted, epsilon, delta).noise)[1] * ROUND_UP**2
+    return (
+        accounted.deviations(least_noise(accounted, epsilon, delta).noise)[1]
+        * ROUND_UP**2
+    )
 
 
 def event(sigma: float, *, algorithm: str | None = None, **run: Any) -> Any:
@@ -131,14 +164,16 @@ def event(sigma: float, *, algorithm: str | None = None, **run: Any) -> Any:
     Parameters
     ----------
     sigma, algorithm, **run
-        As for :func:`epsilon`. Algorithms 1 and 2 have no event, because each node depends on the steps before it.
+        As for :func:`epsilon`. Algorithms 1 and 2 have no event, because each node
+        depends on the steps before it.
 
     Returns
     -------
     dp_accounting.DpEvent
-        For an optimizer on batches, the event samples without replacement, and its noise multipliers are standard
-        deviations over the largest change by replacing one example. This is the convention of
-        ``epsilon(event, delta, sampling="batches")``, and of dp-accounting for replace-one neighbours.
+        For an optimizer on batches, the event samples without replacement, and its
+        noise multipliers are standard deviations over the largest change by replacing
+        one example. This is the convention of ``epsilon(event, delta,
+        sampling="batches")``, and of dp-accounting for replace-one neighbours.
 
     Raises
     ------
@@ -157,7 +192,11 @@ def event(sigma: float, *, algorithm: str | None = None, **run: Any) -> Any:
     noise = check.positive(sigma=sigma)
     accounted = _run(algorithm, run)
     if not isinstance(accounted, BatchRun):
-        raise check.ArgumentError("algorithm", algorithm, "has no event: its nodes are not independent Gaussian steps")
+        raise check.ArgumentError(
+            "algorithm",
+            algorithm,
+            "has no event: its nodes are not independent Gaussian steps",
+        )
     import dp_accounting
 
     parts = []
@@ -165,7 +204,9 @@ def event(sigma: float, *, algorithm: str | None = None, **run: Any) -> Any:
         step_event = dp_accounting.GaussianDpEvent(step.noise)
         if step.rate < 1.0:
             size = accounted.examples // accounted.parties
-            step_event = dp_accounting.SampledWithoutReplacementDpEvent(size, round(step.rate * size), step_event)
+            step_event = dp_accounting.SampledWithoutReplacementDpEvent(
+                size, round(step.rate * size), step_event
+            )
         parts.append(dp_accounting.SelfComposedDpEvent(step_event, step.count))
     return dp_accounting.ComposedDpEvent(parts)
 
@@ -175,11 +216,15 @@ def _schedule(sigma: Any, run: Mapping[str, Any]) -> Schedule | None:
     sampling = run.get("sampling", "poisson")
     if sampling in PRACTISED:
         if not isinstance(sigma, int | float):
-            raise check.ArgumentError("sampling", sampling, "must be poisson or batches for an event")
+            raise check.ArgumentError(
+                "sampling", sampling, "must be poisson or batches for an event"
+            )
         return Schedule(**{"sigma": sigma, "steps": 1, "rate": 1.0, **run})
     for name in ("neighbours", "ordering", "examples", "largest_batch"):
         if name in run:
-            raise check.ArgumentError(name, run[name], f"belongs to a sampling of {', '.join(PRACTISED)}")
+            raise check.ArgumentError(
+                name, run[name], f"belongs to a sampling of {', '.join(PRACTISED)}"
+            )
     return None
 
 
@@ -198,18 +243,29 @@ def _run(algorithm: str, run: Mapping[str, Any]) -> UnitNoise | BatchRun:
 
     for name in ("sampling", "largest_batch"):
         if run.get(name) is not None:
-            raise check.ArgumentError(name, run[name], "must be given without algorithm, with steps and rate")
+            raise check.ArgumentError(
+                name, run[name], "must be given without algorithm, with steps and rate"
+            )
     for name in ("epsilon", "beta"):
         if name in run:
-            raise check.ArgumentError(name, run[name], "does not belong to a run whose noise is given")
+            raise check.ArgumentError(
+                name, run[name], "does not belong to a run whose noise is given"
+            )
     sizes = {"d": 1} if "d" in options(algorithm_named(algorithm).calibration()) else {}
-    request = request_for(algorithm, {**sizes, **run, "epsilon": PLACEHOLDER, "delta": PLACEHOLDER / 2})
+    request = request_for(
+        algorithm, {**sizes, **run, "epsilon": PLACEHOLDER, "delta": PLACEHOLDER / 2}
+    )
     if isinstance(request, BatchRequest):
         return request.run()
     if not isinstance(request, CalibrateRequest):
         rule = "has no noise multiplier per step: dv.calibration has its noise"
         raise check.ArgumentError("algorithm", algorithm, rule)
-    for name, value in (("steps or epochs", request.asked_steps), ("alpha", request.alpha)):
+    for name, value in (
+        ("steps or epochs", request.asked_steps),
+        ("alpha", request.alpha),
+    ):
         if value is None:
-            raise check.ArgumentError(name, None, "must be given: what the theorem prints depends on epsilon")
+            raise check.ArgumentError(
+                name, None, "must be given: what the theorem prints depends on epsilon"
+            )
     return request.unit_noise()

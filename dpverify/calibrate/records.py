@@ -40,31 +40,60 @@ class CalibrateRequest(CalibrationRequest, frozen=True, kw_only=True):
     d: Annotated[int, SettingInfo("d", "Dimension.", whole(1, MOST_STEPS - 1))]
     steps: Annotated[
         int | None,
-        SettingInfo("T", "Number of steps.", whole(1, MOST_STEPS - 1), default="the T that the utility theorem prints"),
+        SettingInfo(
+            "T",
+            "Number of steps.",
+            whole(1, MOST_STEPS - 1),
+            default="the T that the utility theorem prints",
+        ),
     ] = None
-    epochs: Annotated[int | None, SettingInfo("T/N", "Number of passes over the data, instead of steps.", whole(1))] = (
-        None
-    )
+    epochs: Annotated[
+        int | None,
+        SettingInfo(
+            "T/N", "Number of passes over the data, instead of steps.", whole(1)
+        ),
+    ] = None
     lipschitz: Annotated[
-        float, SettingInfo("G", "Lipschitz constant of the loss, or the clip length of gradients.", check.positive)
+        float,
+        SettingInfo(
+            "G",
+            "Lipschitz constant of the loss, or the clip length of gradients.",
+            check.positive,
+        ),
     ] = 1.0
-    smoothness: Annotated[float, SettingInfo("L", "Smoothness constant of the loss.", check.not_negative)] = 1.0
+    smoothness: Annotated[
+        float, SettingInfo("L", "Smoothness constant of the loss.", check.not_negative)
+    ] = 1.0
     alpha: Annotated[
         float | None,
-        SettingInfo("alpha", "Momentum weight of the new gradient.", check.weight, default="as the theorem prints it"),
+        SettingInfo(
+            "alpha",
+            "Momentum weight of the new gradient.",
+            check.weight,
+            default="as the theorem prints it",
+        ),
     ] = None
     eta: Annotated[
-        float | None, SettingInfo("eta", "Step size.", check.positive, default="as the theorem prints it")
+        float | None,
+        SettingInfo(
+            "eta", "Step size.", check.positive, default="as the theorem prints it"
+        ),
     ] = None
     ordering: Annotated[
-        Ordering, SettingInfo("ordering", "Order of the examples: a fresh permutation in every epoch, or one for all.")
+        Ordering,
+        SettingInfo(
+            "ordering",
+            "Order of the examples: a fresh permutation in every epoch, or one for all.",
+        ),
     ] = "fresh"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.steps is not None and self.epochs is not None:
             lengths = f"steps={self.steps} and epochs={self.epochs}"
-            raise check.ArgumentError("steps or epochs", lengths, "must be given, not both")
+            raise check.ArgumentError(
+                "steps or epochs", lengths, "must be given, not both"
+            )
         if self.epochs is not None:
             check.whole(1, (MOST_STEPS - 1) // self.n, epochs=self.epochs)
 
@@ -101,7 +130,8 @@ class CalibrateRequest(CalibrationRequest, frozen=True, kw_only=True):
 
     def answer(self) -> Calibration:
         """Return the calibration."""
-        from dpverify.calibrate.calibrate import calibrate  # imported here because it needs compiled kernels
+        # imported here because it needs compiled kernels
+        from dpverify.calibrate.calibrate import calibrate
 
         return calibrate(self)
 
@@ -110,7 +140,13 @@ class SrCalibrateRequest(CalibrateRequest, frozen=True, kw_only=True):
     """A request for Algorithm 2 of tran2022."""
 
     gamma: Annotated[
-        float | None, SettingInfo("gamma", "Cross-batch weight.", check.proportion, default="as the theorem prints it")
+        float | None,
+        SettingInfo(
+            "gamma",
+            "Cross-batch weight.",
+            check.proportion,
+            default="as the theorem prints it",
+        ),
     ] = None
 
     prints_condition: ClassVar[bool] = False
@@ -173,20 +209,27 @@ class Calibration(ShownAsTable, Record, frozen=True, kw_only=True):
     delta: float
     run: RunParameters
     theorem: Theorem
-    # Noise multipliers of the paper's box. ``exact`` is certified; the others are from the paper and its proof.
+    # Noise multipliers of the paper's box. ``exact`` is certified; the others are from
+    # the paper and its proof.
     sigma: Trio
-    node_std: dict[str, Trio]  # standard deviations of each kind of node, in units of the gradient
-    epsilon_bought: Real  # certified epsilon that the printed sigma gives at this delta, rounded up
+    # standard deviations of each kind of node, in units of the gradient
+    node_std: dict[str, Trio]
+    # certified epsilon that the printed sigma gives at this delta, rounded up
+    epsilon_bought: Real
     delta_bought: float  # delta that the printed sigma gives at this epsilon
     bought: Trio  # epsilon that each of the three sigmas gives at this delta
-    # whether each of the three sigmas gives (epsilon, delta), by the accountant's upper bound
+    # whether each of the three sigmas gives (epsilon, delta), by the accountant's upper
+    # bound
     certified: dict[str, bool]
-    # the accountant's lower and upper bound on the Gaussian privacy parameter at ``sigma.exact``
+    # the accountant's lower and upper bound on the Gaussian privacy parameter at
+    # ``sigma.exact``
     mu: tuple[float, float]
-    # its lower and upper bound on epsilon at ``sigma.exact`` and this delta; the upper bound is the guarantee
+    # its lower and upper bound on epsilon at ``sigma.exact`` and this delta; the upper
+    # bound is the guarantee
     epsilon_bounds: tuple[float, float]
-    # No sigma up to the first gives (epsilon, delta) by this analysis; the second is ``sigma.exact``. For sr-nsgd the
-    # analysis adds up the largest change of each node, which a single loss need not attain in all nodes at once.
+    # No sigma up to the first gives (epsilon, delta) by this analysis; the second is
+    # ``sigma.exact``. For sr-nsgd the analysis adds up the largest change of each node,
+    # which a single loss need not attain in all nodes at once.
     sigma_bounds: tuple[float, float]
     warnings: list[str] = []  # printed or necessary conditions that fail
 

@@ -26,7 +26,10 @@ def calibration_table(result: Calibration) -> ResultTable:
     """Return the table for Algorithms 1 and 2 of tran2022: rows for the printed, the proved and the certified sigma."""
     rows: list[dict[str, Cell]] = []
     for name in ("printed", "proof", "exact"):
-        deviations = {f"deviation_{node}": float(getattr(trio, name)) for node, trio in result.node_std.items()}
+        deviations = {
+            f"deviation_{node}": float(getattr(trio, name))
+            for node, trio in result.node_std.items()
+        }
         rows.append(
             {
                 "source": name,
@@ -71,18 +74,30 @@ def growing_calibration_table(result: GrowingCalibration) -> ResultTable:
         }
         for name, row in result.budget.items()
     ]
-    certified = f"budget rho = {show_float(float(result.budget['exact'].rho))} is certified"
-    return ResultTable(f"{_request(result)}, N = {result.n}, at most T = {result.steps}: {certified}", rows)
+    certified = (
+        f"budget rho = {show_float(float(result.budget['exact'].rho))} is certified"
+    )
+    return ResultTable(
+        f"{_request(result)}, N = {result.n}, at most T = {result.steps}: {certified}",
+        rows,
+    )
 
 
 def settings_calibration_table(result: SettingsCalibration) -> ResultTable:
     """Return the table for any other algorithm: one row."""
-    rows: list[dict[str, Cell]] = [{"sigma": result.sigma, "epsilon_at_most": float(result.epsilon_at_most)}]
+    rows: list[dict[str, Cell]] = [
+        {"sigma": result.sigma, "epsilon_at_most": float(result.epsilon_at_most)}
+    ]
     run = f"N = {result.n}, T = {result.settings['steps']}"
-    return ResultTable(f"{_request(result)}, {run}: sigma {show_float(result.sigma)} is certified", rows)
+    return ResultTable(
+        f"{_request(result)}, {run}: sigma {show_float(result.sigma)} is certified",
+        rows,
+    )
 
 
-def _request(result: Calibration | BatchCalibration | GrowingCalibration | SettingsCalibration) -> str:
+def _request(
+    result: Calibration | BatchCalibration | GrowingCalibration | SettingsCalibration,
+) -> str:
     return f"{result.algorithm}, epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}"
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 def main(tokens: Sequence[str] | None = None) -> int:
     """Run one command; see ``dpverify.cli.app.main``."""
-    from dpverify.cli.app import main as run  # imported here, because worker processes import this package without it
+    # imported here, because worker processes import this package without it
+    from dpverify.cli.app import main as run
 
     return run(tokens)
 

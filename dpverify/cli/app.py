@@ -18,7 +18,14 @@ from dpverify.cli.claims import list_claims, units
 from dpverify.cli.comparing import calibrate, compare
 from dpverify.cli.conform import conform
 from dpverify.cli.doctor import doctor
-from dpverify.cli.experiments import add_algorithms, algorithm_first, calibrate_options, party, train, train_options
+from dpverify.cli.experiments import (
+    add_algorithms,
+    algorithm_first,
+    calibrate_options,
+    party,
+    train,
+    train_options,
+)
 from dpverify.cli.explain import conditions, explain
 from dpverify.cli.new_paper import new_paper
 from dpverify.cli.output import (
@@ -38,7 +45,8 @@ from dpverify.cli.site import site
 from dpverify.cli.verify import verify
 from dpverify.foreign import interrupts_recorded
 
-UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)  # errors when writing to an open stream
+# errors when writing to an open stream
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 EXIT_CODES = """Exit codes:
@@ -63,7 +71,8 @@ def build(words: Sequence[str] = ()) -> App:
         name="dpverify",
         help="Check the claims of papers on private optimization, and private optimizers against their accounting.",
         help_epilogue=EXIT_CODES,
-        help_format="plaintext",  # rendering markdown would take a third of the time of --help
+        # rendering markdown would take a third of the time of --help
+        help_format="plaintext",
         version=__version__,
         default_parameter=Parameter(negative=()),
         result_action="return_value",
@@ -86,15 +95,21 @@ def build(words: Sequence[str] = ()) -> App:
         doctor,
     ):
         command.__doc__ = unwrapped(command.__doc__ or "")
-        name = {list_claims: "list", new_paper: "new-paper"}.get(command, command.__name__)
+        name = {list_claims: "list", new_paper: "new-paper"}.get(
+            command, command.__name__
+        )
         if name in GENERATED:
             text = command.__doc__.partition("Parameters\n")[0].strip()
-            app.command(App(name=name, help=text, help_epilogue="Exit codes: dpverify --help"))
+            app.command(
+                App(name=name, help=text, help_epilogue="Exit codes: dpverify --help")
+            )
             if words[:1] == [name]:
                 add_algorithms(app[name], command, GENERATED[name], words)
         else:
             app.command(command, name=name, help_epilogue="Exit codes: dpverify --help")
-    app.register_install_completion_command(help="Install completion of commands, options and claims for your shell.")
+    app.register_install_completion_command(
+        help="Install completion of commands, options and claims for your shell."
+    )
     return app
 
 
@@ -125,7 +140,8 @@ def main(tokens: Sequence[str] | None = None) -> int:
     open_closed_streams()
     words = list(sys.argv[1:] if tokens is None else tokens)
     if tokens is None:
-        # Inherited by child processes, including those of multiprocessing: none imports from the working directory.
+        # Inherited by child processes, including those of multiprocessing: none imports
+        # from the working directory.
         os.environ["PYTHONSAFEPATH"] = "1"
     with interrupts_recorded():
         try:
@@ -134,7 +150,11 @@ def main(tokens: Sequence[str] | None = None) -> int:
             complain("interrupted")
             return INTERRUPTED
         except SystemExit as error:  # rich exits with 1 if a pipe is closed
-            code = BROKEN_PIPE if isinstance(error.__context__, BrokenPipeError) else internal_failure(error)
+            code = (
+                BROKEN_PIPE
+                if isinstance(error.__context__, BrokenPipeError)
+                else internal_failure(error)
+            )
         except BrokenPipeError:
             code = BROKEN_PIPE
         except Exception as error:  # noqa: BLE001  a crash has an exit code of its own
@@ -151,12 +171,15 @@ def _run(words: list[str]) -> int:
     try:
         if words[:1] and words[0] in GENERATED:
             words = algorithm_first(words)
-        code = build(words)(words, exit_on_error=False, print_error=False, verbose=False)
+        code = build(words)(
+            words, exit_on_error=False, print_error=False, verbose=False
+        )
     except (CycloptsError, BadInput) as error:
         complain(str(error))
         return BAD_INPUT
     except Exception as error:
-        from dpverify.ledger.errors import SpecError  # imported here, because --help must not load the ledger
+        # imported here, because --help must not load the ledger
+        from dpverify.ledger.errors import SpecError
 
         if not isinstance(error, SpecError):
             raise
@@ -167,13 +190,20 @@ def _run(words: list[str]) -> int:
 
 def _crashed(error: Exception) -> int:
     """Report an unexpected exception: as bad input if the environment caused it, otherwise as an internal failure."""
-    if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITABLE:  # an open stream
+    # an open stream
+    if (
+        isinstance(error, OSError)
+        and error.filename is None
+        and error.errno in UNWRITABLE
+    ):
         stdout_failure()
         complain(f"output: cannot be written ({error.strerror})")
         return BAD_INPUT
     try:
         Path.cwd()
     except OSError as missing:
-        complain(f"working directory: cannot be read ({missing.strerror}): it must exist")
+        complain(
+            f"working directory: cannot be read ({missing.strerror}): it must exist"
+        )
         return BAD_INPUT
     return internal_failure(error)

@@ -67,66 +67,82 @@ def audit(
 ) -> int:
     """Compute a lower confidence bound on the epsilon of a mechanism.
 
-    The bound comes from outputs of the mechanism on two neighbouring data sets. The mechanism is a Python function
-    mechanism(dataset, rng) that returns an array of numbers, always of one shape. mechanism(dataset, rng, size) may
-    return many independent outputs at once, which is faster. Calls must be independent of each other. A part of the
-    outputs (a quarter, or a tenth if there are many) trains the rule that classifies the remaining outputs.
+    The bound comes from outputs of the mechanism on two neighbouring data sets. The
+    mechanism is a Python function mechanism(dataset, rng) that returns an array of
+    numbers, always of one shape. mechanism(dataset, rng, size) may return many
+    independent outputs at once, which is faster. Calls must be independent of each
+    other. A part of the outputs (a quarter, or a tenth if there are many) trains the
+    rule that classifies the remaining outputs.
 
-    With --auditor, another auditor is audited instead: it gets outputs of laws whose epsilon is known, and the command
-    reports how often it is wrong and how large its bounds are.
+    With --auditor, another auditor is audited instead: it gets outputs of laws whose
+    epsilon is known, and the command reports how often it is wrong and how large its
+    bounds are.
 
-    The exit code is 1 if the claim is refuted, or if the auditor is wrong more often than it states.
+    The exit code is 1 if the claim is refuted, or if the auditor is wrong more often
+    than it states.
 
     Parameters
     ----------
     mechanism
-        module:function or file.py:function; your own algorithm, as file.py:NAME; or a bundled algorithm, which is
-        audited on its worst case: dp-nsgd, sr-nsgd, dp-srm, dpageem.
+        module:function or file.py:function; your own algorithm, as file.py:NAME; or a
+        bundled algorithm, which is audited on its worst case: dp-nsgd, sr-nsgd, dp-srm,
+        dpageem.
     auditor
-        module:function or file.py:function of auditor(first, second, epsilon, delta, confidence, seed). first and
-        second are arrays (n, d) of outputs on two data sets. It returns a lower bound of epsilon, or whether it refutes
-        (epsilon, delta). Only --delta, --n, --runs, --confidence, --seed, --json, --timeout and --report apply.
+        module:function or file.py:function of auditor(first, second, epsilon, delta,
+        confidence, seed). first and second are arrays (n, d) of outputs on two data
+        sets. It returns a lower bound of epsilon, or whether it refutes (epsilon,
+        delta). Only --delta, --n, --runs, --confidence, --seed, --json, --timeout and
+        --report apply.
     datasets
-        module:name of a pair of neighbouring data sets, or of a function that returns a pair. Default: the name
-        datasets in the module of the mechanism, or ten zeros against nine zeros and a 1.
+        module:name of a pair of neighbouring data sets, or of a function that returns a
+        pair. Default: the name datasets in the module of the mechanism, or ten zeros
+        against nine zeros and a 1.
     epsilon
-        The claimed epsilon. The answer is then "refuted" or "not refuted at this power", never "private". Default:
-        no claim; for bundled algorithms, the epsilon that the accountant certifies.
+        The claimed epsilon. The answer is then "refuted" or "not refuted at this
+        power", never "private". Default: no claim; for bundled algorithms, the epsilon
+        that the accountant certifies.
     delta
         The delta at which epsilon is bounded. Default: 1e-5; with --auditor 0.01.
     n
-        Number of outputs that are drawn on each data set. Default: 100,000; with --auditor 1,000.
+        Number of outputs that are drawn on each data set. Default: 100,000; with
+        --auditor 1,000.
     runs
         With --auditor, runs on each law. Default: 200.
     confidence
         Confidence of the lower bound.
     law
-        Assumption about the outputs. gaussian: they are Gaussian with a common covariance; any: none. Default: any; for
-        bundled algorithms gaussian.
+        Assumption about the outputs. gaussian: they are Gaussian with a common
+        covariance; any: none. Default: any; for bundled algorithms gaussian.
     score
-        module:function that maps outputs to scores, large where the second data set is likely. Default: learned
-        scores.
+        module:function that maps outputs to scores, large where the second data set is
+        likely. Default: learned scores.
     seed
         Seed of the random numbers; the same seed gives the same result.
     json
-        Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
+        Write the result as JSON to this file, or to stdout for -. With -, the text goes
+        to stderr.
     cluster
-        Address of a Dask scheduler whose cluster does the work, such as tcp://127.0.0.1:8786; see docs/cluster.md.
+        Address of a Dask scheduler whose cluster does the work, such as
+        tcp://127.0.0.1:8786; see docs/cluster.md.
     store
-        File in which finished work is stored, so that an interrupted run can continue. Default: the path in
-        DPVERIFY_STORE, or dpverify/evidence.sqlite in the cache folder of the user.
+        File in which finished work is stored, so that an interrupted run can continue.
+        Default: the path in DPVERIFY_STORE, or dpverify/evidence.sqlite in the cache
+        folder of the user.
     fresh
         Ignore the store and draw everything again. --resume is the default.
     timeout
-        Time limit in seconds for one call of your code or, with --cluster, for a block of calls. Your code runs in a
-        separate process, which is killed after that time. 0 runs it in this process without a limit, for a debugger.
+        Time limit in seconds for one call of your code or, with --cluster, for a block
+        of calls. Your code runs in a separate process, which is killed after that time.
+        0 runs it in this process without a limit, for a debugger.
     report
-        Folder of a report. The result is added to its page peers.md, with --auditor to auditors.md. Not for bundled
-        algorithms.
+        Folder of a report. The result is added to its page peers.md, with --auditor to
+        auditors.md. Not for bundled algorithms.
     """
     check_json(json)
     if (mechanism is None) == (auditor is None):
-        raise BadInput("MECHANISM", str(mechanism), "must be given, or --auditor instead of it")
+        raise BadInput(
+            "MECHANISM", str(mechanism), "must be given, or --auditor instead of it"
+        )
     if timeout < 0:
         raise BadInput("--timeout", timeout, "must be at least 0")
     if mechanism is None:
@@ -154,15 +170,36 @@ def audit(
         raise BadInput("--runs", runs, "must be given with --auditor only")
     if report is not None:
         if ":" not in mechanism:
-            raise BadInput("--report", str(report), "needs a mechanism that is module:function or file.py:function")
+            raise BadInput(
+                "--report",
+                str(report),
+                "needs a mechanism that is module:function or file.py:function",
+            )
         for inside in (report, report / "data"):
             check_folder("--report", inside)
     from rich.console import Console
 
     size = 100_000 if n is None else n
-    options = {"delta": 1e-5 if delta is None else delta, "n": size, "confidence": confidence, "seed": seed}
+    options = {
+        "delta": 1e-5 if delta is None else delta,
+        "n": size,
+        "confidence": confidence,
+        "seed": seed,
+    }
     limit = timeout if ":" in mechanism else 0.0
-    request = (mechanism, datasets, score, epsilon, law, cluster, store, fresh, limit, report is not None, options)
+    request = (
+        mechanism,
+        datasets,
+        score,
+        epsilon,
+        law,
+        cluster,
+        store,
+        fresh,
+        limit,
+        report is not None,
+        options,
+    )
     try:
         ((result, peer),) = run_apart(limit, results, *request)
     except ForeignError as error:
@@ -173,7 +210,10 @@ def audit(
     console = Console(stderr=json == STDOUT)
     _show(lines(result), console)
     if report is not None and peer is not None:
-        _show([f"wrote {report / name}" for name in _record(result, peer, report)], console)
+        _show(
+            [f"wrote {report / name}" for name in _record(result, peer, report)],
+            console,
+        )
     if result.interrupted:
         complain("interrupted; the bound is from what was drawn until then")
         return INTERRUPTED
@@ -181,7 +221,11 @@ def audit(
 
 
 def _audit_auditor(
-    auditor: str, options: dict[str, Any], json: Target | None, limit: float, report: Path | None
+    auditor: str,
+    options: dict[str, Any],
+    json: Target | None,
+    limit: float,
+    report: Path | None,
 ) -> int:
     """Audit an auditor in a separate process, print a table and return the exit code."""
     for folder in () if report is None else (report, report / "data"):
@@ -193,19 +237,32 @@ def _audit_auditor(
     write_record(coverage, json)
     from dpverify.report.text.audit import coverage_lines
 
-    print("\n".join(coverage_lines(coverage)), file=sys.stderr if json == STDOUT else sys.stdout)
+    print(
+        "\n".join(coverage_lines(coverage)),
+        file=sys.stderr if json == STDOUT else sys.stdout,
+    )
     if report is not None:
         from dpverify.conform.peers.coverage_page import audited_auditor, write_auditor
         from dpverify.conform.peers.recording import short_target
 
         target = short_target(auditor)
         numbers = " ".join(f"--{name} {value:g}" for name, value in options.items())
-        entry = audited_auditor(target, says, versions, f"dpverify audit --auditor {target} {numbers}", coverage)
-        print("\n".join(f"wrote {report / name}" for name in write_auditor(report, entry)))
+        entry = audited_auditor(
+            target,
+            says,
+            versions,
+            f"dpverify audit --auditor {target} {numbers}",
+            coverage,
+        )
+        print(
+            "\n".join(f"wrote {report / name}" for name in write_auditor(report, entry))
+        )
     return REFUTED if coverage.is_accused else OK
 
 
-def coverages(auditor: str, options: dict[str, Any]) -> Iterator[tuple[AuditorCoverage, str, dict[str, str]]]:
+def coverages(
+    auditor: str, options: dict[str, Any]
+) -> Iterator[tuple[AuditorCoverage, str, dict[str, str]]]:
     """Load and audit an auditor with a progress bar; yield the result, the docstring and the library versions."""
     from dpverify.conform.peers.recording import says_of, versions_of
     from dpverify.privacy.audit.records import AuditError
@@ -239,7 +296,11 @@ def _show(texts: list[str], console: Console) -> None:
 
     for text in texts:
         style = "bold red" if ": refuted at" in text else ""
-        parts = wrapped(text, min(console.width, 110), first="", indent="    ") if console.is_terminal else [text]
+        parts = (
+            wrapped(text, min(console.width, 110), first="", indent="    ")
+            if console.is_terminal
+            else [text]
+        )
         print_lines([StyledLine(part, style) for part in parts], console)
 
 
@@ -266,7 +327,14 @@ def results(
     delta = options["delta"]
     try:
         target = find(mechanism, datasets, score, delta)
-        context = open_backend(cluster, store, fresh=fresh, min_seconds=MIN_SECONDS, temporary=True, limit=limit)
+        context = open_backend(
+            cluster,
+            store,
+            fresh=fresh,
+            min_seconds=MIN_SECONDS,
+            temporary=True,
+            limit=limit,
+        )
         with context as backend, rounds_on_stderr() as report:
             request = _cache_key(mechanism, datasets, target)
             if request is None:
@@ -301,7 +369,11 @@ def _cache_key(mechanism: str, datasets: str | None, target: AuditTarget) -> str
     try:
         with foreign_code("datasets"):
             digest = hashlib.sha256(pickle.dumps(target.datasets))
-            home = Path(inspect.getfile(inspect.unwrap(target.mechanism))).parent if ":" in mechanism else None
+            home = (
+                Path(inspect.getfile(inspect.unwrap(target.mechanism))).parent
+                if ":" in mechanism
+                else None
+            )
     except ForeignError:  # without a digest, results are not stored
         return None
     for path in sorted(home.glob("*.py") if home else ()):
@@ -309,15 +381,22 @@ def _cache_key(mechanism: str, datasets: str | None, target: AuditTarget) -> str
     return f"{mechanism} {datasets} {digest.hexdigest()}"
 
 
-def _load_targets(mechanism: str, datasets: str | None, delta: float) -> tuple[Any, Any]:
+def _load_targets(
+    mechanism: str, datasets: str | None, delta: float
+) -> tuple[Any, Any]:
     """Return the mechanism and the data sets; called in other processes."""
     from dpverify.privacy.audit.audit import default_datasets
 
     target = find(mechanism, datasets, None, delta)
-    return target.mechanism, default_datasets() if target.datasets is None else target.datasets
+    return (
+        target.mechanism,
+        default_datasets() if target.datasets is None else target.datasets,
+    )
 
 
-def find(mechanism: str, datasets: str | None, score: str | None, delta: float) -> AuditTarget:
+def find(
+    mechanism: str, datasets: str | None, score: str | None, delta: float
+) -> AuditTarget:
     """Load the target that the user named."""
     from dpverify.algorithms.audited import AuditTarget
 

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from dpverify.harness.run.cluster import Cluster
     from dpverify.harness.run.store import Store
 
-MAX_CLAIMS = 8  # with at most this many claims, a run may end before workers that are started later would be ready
-MAX_LENGTH = 2000  # limit on the characters of all names, which are written to the process before it reads
+# with at most this many claims, a run may end before workers that are started later
+# would be ready
+MAX_CLAIMS = 8
+# limit on the characters of all names, which are written to the process before it reads
+MAX_LENGTH = 2000
 
 
 @contextmanager
@@ -32,7 +35,9 @@ def open_cluster(address: str | None) -> Iterator[Cluster | None]:
     try:
         cluster = Cluster(address)
     except ClusterError as error:
-        raise BadInput("--cluster", address, f"must be a Dask cluster that can judge ({error})") from error
+        raise BadInput(
+            "--cluster", address, f"must be a Dask cluster that can judge ({error})"
+        ) from error
     from dpverify.kernels.check import ArgumentError
 
     try:
@@ -55,7 +60,9 @@ def open_store(path: Path | None) -> Store | None:
         return Store(path or default_store())
     except StoreError as error:
         if path is not None:
-            raise BadInput("--store", path, f"must be a store of evidence, or new ({error})") from error
+            raise BadInput(
+                "--store", path, f"must be a store of evidence, or new ({error})"
+            ) from error
         complain(str(error))
         return None
 
@@ -92,7 +99,12 @@ def early_worker(claims: Sequence[str]) -> Iterator[Executor | None]:
     Yield None for patterns, for many claims, or on one core.
     """
     words = "".join(claims)
-    if not 0 < len(claims) <= MAX_CLAIMS or len(words) > MAX_LENGTH or set("*?[") & set(words) or usable_cores() < 2:
+    if (
+        not 0 < len(claims) <= MAX_CLAIMS
+        or len(words) > MAX_LENGTH
+        or set("*?[") & set(words)
+        or usable_cores() < 2
+    ):
         yield None
         return
     with process_pool(1, wait=False) as pool:

@@ -49,8 +49,9 @@ def bench(
     Parameters
     ----------
     groups
-        Groups of benchmarks: scaling, noise, optimizers, recursive, sparse, networks, reconstruction, parties,
-        monte-carlo, accounting, audit, start-up, verification. Default: all.
+        Groups of benchmarks: scaling, noise, optimizers, recursive, sparse, networks,
+        reconstruction, parties, monte-carlo, accounting, audit, start-up, verification.
+        Default: all.
     quick
         Fewer passes, for a first look.
     long
@@ -58,17 +59,19 @@ def bench(
     seed
         Seed of the random numbers; the same seed gives the same result.
     json
-        Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
+        Write the result as JSON to this file, or to stdout for -. With -, the text goes
+        to stderr.
     report
-        Write benchmarks.md, its figures and its data to this folder. Earlier results of groups that were not
-        measured are kept.
+        Write benchmarks.md, its figures and its data to this folder. Earlier results of
+        groups that were not measured are kept.
     against
         Compare with the benchmarks in this JSON file.
     list_
         List the benchmarks and run none.
     store
-        File in which finished work is stored, so that an interrupted run can continue. Default: the path in
-        DPVERIFY_STORE, or dpverify/evidence.sqlite in the cache folder of the user.
+        File in which finished work is stored, so that an interrupted run can continue.
+        Default: the path in DPVERIFY_STORE, or dpverify/evidence.sqlite in the cache
+        folder of the user.
     fresh
         Ignore the store and measure everything again. --resume is the default.
     """
@@ -87,13 +90,18 @@ def bench(
     blocks = open_store(store)
     with rounds_on_stderr() as progress:
         amount = QUICK if quick else STANDARD
-        measured = run(chosen, amount, seed=seed, progress=progress, store=blocks, fresh=fresh)
+        measured = run(
+            chosen, amount, seed=seed, progress=progress, store=blocks, fresh=fresh
+        )
     if blocks is not None and blocks.failure:
         complain(f"the run went on without its store: {blocks.failure}")
     if earlier := sum(info.earlier for info in measured.runs):
-        complain(f"{earlier} passes were measured in a run that was ended; --fresh measures all anew")
+        complain(
+            f"{earlier} passes were measured in a run that was ended; --fresh measures all anew"
+        )
     slower = False
-    with ExitStack() as stack:  # a failed output, including a closed stdout, does not prevent the others
+    # a failed output, including a closed stdout, does not prevent the others
+    with ExitStack() as stack:
         stack.callback(_write_report, measured, report)
         stack.callback(write_record, measured, json)
         slower = _show(measured, old, on_stderr=json == STDOUT)
@@ -117,8 +125,13 @@ def _list(groups: list[Group]) -> None:
     for group in groups:
         print(f"{group.name}: {group.title}")
         for case in group.cases:
-            sizes = ", ".join(f"{name} = {show_float(value)}" for name, value in case.parameters.items())
-            print(f"  {case.name}: {case.title}{f' ({sizes})' if sizes else ''}{'; long' if case.long else ''}")
+            sizes = ", ".join(
+                f"{name} = {show_float(value)}"
+                for name, value in case.parameters.items()
+            )
+            print(
+                f"  {case.name}: {case.title}{f' ({sizes})' if sizes else ''}{'; long' if case.long else ''}"
+            )
 
 
 def _check_report(folder: Path | None, chosen: Sequence[Group]) -> None:
@@ -137,7 +150,9 @@ def _check_report(folder: Path | None, chosen: Sequence[Group]) -> None:
         figures = (f"figures/bench-{group.name}.svg" for group in chosen)
         check_report(folder, (PAGE, f"data/{DATA}.json", *figures))
     except ReportError as error:
-        raise BadInput("--report", folder, f"holds benchmarks that cannot be read ({error})") from error
+        raise BadInput(
+            "--report", folder, f"holds benchmarks that cannot be read ({error})"
+        ) from error
 
 
 def _read(file: Path | None) -> Bench | None:
@@ -149,7 +164,9 @@ def _read(file: Path | None) -> Bench | None:
     try:
         return read_bench(file, file.name)
     except ReportError as error:
-        raise BadInput("--against", file, str(error).removeprefix(f"{file.name}: ")) from error
+        raise BadInput(
+            "--against", file, str(error).removeprefix(f"{file.name}: ")
+        ) from error
 
 
 def _show(measured: Bench, old: Bench | None, *, on_stderr: bool) -> bool:
@@ -180,13 +197,21 @@ def _compare(measured: Bench, old: Bench, console: Console) -> bool:
             f"{plural(alone, 'form')} not compared: the other run has no form with this name, size and limit; "
             "record it again to compare all"
         )
-    if {str(info.machine) for info in measured.runs} != {str(info.machine) for info in old.runs}:
-        complain("the two runs were made on different machines, which may cause a change")
+    if {str(info.machine) for info in measured.runs} != {
+        str(info.machine) for info in old.runs
+    }:
+        complain(
+            "the two runs were made on different machines, which may cause a change"
+        )
     if {info.seed for info in measured.runs} != {info.seed for info in old.runs}:
-        complain("the two runs have different seeds, so different input may cause a change")
+        complain(
+            "the two runs have different seeds, so different input may cause a change"
+        )
     packages = [{str(info.versions) for info in run.runs} for run in (measured, old)]
     if packages[0] != packages[1]:
-        complain("the two runs were made with other versions of the packages, which may cause a change")
+        complain(
+            "the two runs were made with other versions of the packages, which may cause a change"
+        )
     if any(busy(info) for info in (*measured.runs, *old.runs)):
         complain(
             "other processes ran during one of the runs: small changes are missed, and false alarms are more likely"

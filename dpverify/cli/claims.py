@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from cyclopts import Parameter
 
-from dpverify.cli.output import BAD_INPUT, OK, STDOUT, BadInput, Target, check_json, complain, write_record
+from dpverify.cli.output import (
+    BAD_INPUT,
+    OK,
+    STDOUT,
+    BadInput,
+    Target,
+    check_json,
+    complain,
+    write_record,
+)
 from dpverify.processes import collect_garbage_rarely
 
 if TYPE_CHECKING:
@@ -53,7 +62,8 @@ UNEXPLAINED = 1  # exit code if an inconsistency of units is not explained
 
 ClaimName: TypeAlias = Annotated[str, Parameter(completer=_claims)]
 PaperKey: TypeAlias = Annotated[str, Parameter(completer=_papers)]
-Statuses: TypeAlias = Annotated[list[str], Parameter(completer=_statuses)]  # not a Literal, which would load the ledger
+# not a Literal, which would load the ledger
+Statuses: TypeAlias = Annotated[list[str], Parameter(completer=_statuses)]
 Kinds: TypeAlias = Annotated[list[str], Parameter(completer=_kinds)]
 
 Severities: TypeAlias = Annotated[list[str], Parameter(completer=_severities)]
@@ -61,15 +71,25 @@ Severities: TypeAlias = Annotated[list[str], Parameter(completer=_severities)]
 
 def chosen_severities(severities: Severities | None) -> frozenset[str] | None:
     """Return the checked filter of severities, or None if there is none."""
-    return None if severities is None else _selection("--severity", severities, _severities(None))
+    return (
+        None
+        if severities is None
+        else _selection("--severity", severities, _severities(None))
+    )
 
 
-def chosen(statuses: Statuses | None, kinds: Kinds | None) -> tuple[frozenset[str], frozenset[str]]:
+def chosen(
+    statuses: Statuses | None, kinds: Kinds | None
+) -> tuple[frozenset[str], frozenset[str]]:
     """Return checked filters of statuses and kinds."""
-    return _selection("--status", statuses, _statuses(None)), _selection("--kind", kinds, _kinds(None))
+    return _selection("--status", statuses, _statuses(None)), _selection(
+        "--kind", kinds, _kinds(None)
+    )
 
 
-def _selection(option: str, requested: list[str] | None, names: Iterable[str]) -> frozenset[str]:
+def _selection(
+    option: str, requested: list[str] | None, names: Iterable[str]
+) -> frozenset[str]:
     words = [*names]
     for word in requested or ():
         if word not in words:
@@ -92,7 +112,8 @@ def list_claims(
     Parameters
     ----------
     claims
-        Ids such as lemma-12 or tran2022:lemma-12, or patterns such as 'lemma-*'. Default: all claims.
+        Ids such as lemma-12 or tran2022:lemma-12, or patterns such as 'lemma-*'.
+        Default: all claims.
     paper
         Only claims of this paper.
     status
@@ -100,14 +121,16 @@ def list_claims(
     kind
         Only claims of this kind, such as dp, rdp or utility-rate. Can be repeated.
     severity
-        Only refuted claims of this severity: privacy, utility, constant, boundary, proof or misprint. Can be
-        repeated.
+        Only refuted claims of this severity: privacy, utility, constant, boundary,
+        proof or misprint. Can be repeated.
     specs
-        Folder with one folder of records per paper. Default: the records that come with dpverify.
+        Folder with one folder of records per paper. Default: the records that come with
+        dpverify.
     json
         Write the records and verdicts as JSON to this file, or to stdout for -.
     check
-        Check the files of records instead, and print all errors and warnings. The exit code is 2 if there is an error.
+        Check the files of records instead, and print all errors and warnings. The exit
+        code is 2 if there is an error.
     """
     from dpverify.ledger import load_specs
     from dpverify.ledger.display import Listing, list_claims
@@ -120,28 +143,38 @@ def list_claims(
         return BAD_INPUT
     selected = load_specs(specs).select(claims, paper)
     pins = list_claims(selected, statements=json is not None)
-    entries = [pin for pin in pins if pin.status in statuses and pin.record.kind in kinds]
-    entries = [pin for pin in entries if fallen is None or (pin.verdict and pin.verdict.severity in fallen)]
+    entries = [
+        pin for pin in pins if pin.status in statuses and pin.record.kind in kinds
+    ]
+    entries = [
+        pin
+        for pin in entries
+        if fallen is None or (pin.verdict and pin.verdict.severity in fallen)
+    ]
     if json != STDOUT:
         _print(entries, selected) if not check else print("\n".join(_counts(selected)))
     write_record(Listing(claims=entries), json)
     return OK
 
 
-def units(*papers: PaperKey, specs: Path | None = None, undetermined: bool = False) -> int:
+def units(
+    *papers: PaperKey, specs: Path | None = None, undetermined: bool = False
+) -> int:
     """Check whether the formulas of papers agree in their units.
 
-    If the loss or all lengths are multiplied by a number, all terms of a sum and both sides of a comparison must scale
-    alike. The file units.toml of a paper states how its symbols scale. Each inconsistency is printed with the terms
-    that differ. An inconsistency does not refute a claim. The exit code is 1 if units.toml does not explain an
-    inconsistency, or if it explains one that does not exist.
+    If the loss or all lengths are multiplied by a number, all terms of a sum and both
+    sides of a comparison must scale alike. The file units.toml of a paper states how
+    its symbols scale. Each inconsistency is printed with the terms that differ. An
+    inconsistency does not refute a claim. The exit code is 1 if units.toml does not
+    explain an inconsistency, or if it explains one that does not exist.
 
     Parameters
     ----------
     papers
         Keys of papers, such as tran2022. Default: all papers.
     specs
-        Folder with one folder of records per paper. Default: the records that come with dpverify.
+        Folder with one folder of records per paper. Default: the records that come with
+        dpverify.
     undetermined
         Also list the records whose units are not determined.
     """
@@ -151,8 +184,18 @@ def units(*papers: PaperKey, specs: Path | None = None, undetermined: bool = Fal
     loaded = load_specs(specs)
     for paper in papers:
         next(loaded.claims(paper), None)  # raises for an unknown paper
-    reports = [check_units(spec) for key, spec in loaded.papers.items() if not papers or key in papers]
-    print("\n".join(line for report in reports for line in report.lines(undetermined=undetermined)))
+    reports = [
+        check_units(spec)
+        for key, spec in loaded.papers.items()
+        if not papers or key in papers
+    ]
+    print(
+        "\n".join(
+            line
+            for report in reports
+            for line in report.lines(undetermined=undetermined)
+        )
+    )
     return OK if all(report.is_as_expected for report in reports) else UNEXPLAINED
 
 
@@ -184,9 +227,15 @@ def _counts(claims: Iterable[ClaimSpec]) -> Iterator[str]:
 def _counted(claims: list[ClaimSpec], noun: str) -> str:
     from dpverify.report.words import plural
 
-    verdicts = [claim.verdict(reading) for claim in claims for reading in claim.readings()]
-    judged = sum(verdict is not None and verdict.status != "untested" for verdict in verdicts)
-    readings = f", {len(verdicts)} with their readings" if len(verdicts) > len(claims) else ""
+    verdicts = [
+        claim.verdict(reading) for claim in claims for reading in claim.readings()
+    ]
+    judged = sum(
+        verdict is not None and verdict.status != "untested" for verdict in verdicts
+    )
+    readings = (
+        f", {len(verdicts)} with their readings" if len(verdicts) > len(claims) else ""
+    )
     return f"{plural(len(claims), noun)}{readings} ({judged} judged)"
 
 
@@ -208,8 +257,15 @@ def _print(entries: Iterable[ListedClaim], claims: Iterable[ClaimSpec]) -> None:
     if console.is_terminal:
         readings = {claim.key: len(list(claim.readings())) for claim in claims}
         cells = [
-            (name_cell(name, console.width), kind, Text(verdict, STYLES[entry.status]), place)
-            for entry, (name, kind, verdict, place) in _merge_readings(ordered, readings)
+            (
+                name_cell(name, console.width),
+                kind,
+                Text(verdict, STYLES[entry.status]),
+                place,
+            )
+            for entry, (name, kind, verdict, place) in _merge_readings(
+                ordered, readings
+            )
         ]
         console.print(table(COLUMNS, cells, console))
         console.print(_count_words(ordered))
@@ -217,10 +273,22 @@ def _print(entries: Iterable[ListedClaim], claims: Iterable[ClaimSpec]) -> None:
     rows = [_row(entry) for entry in ordered]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     for row in rows:
-        print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
+        print(
+            "  ".join(
+                [
+                    *(
+                        cell.ljust(width)
+                        for cell, width in zip(row, widths, strict=False)
+                    ),
+                    row[3],
+                ]
+            )
+        )
 
 
-def _merge_readings(entries: Iterable[ListedClaim], readings: Mapping[str, int]) -> Iterator[tuple[ListedClaim, Row]]:
+def _merge_readings(
+    entries: Iterable[ListedClaim], readings: Mapping[str, int]
+) -> Iterator[tuple[ListedClaim, Row]]:
     """Yield the rows of a table. A claim whose readings all have the same verdict has one row."""
     for _, group in groupby(entries, key=lambda entry: (entry.claim, _row(entry)[1:])):
         same = list(group)
@@ -242,8 +310,17 @@ def _count_words(entries: Sequence[ListedClaim]) -> str:
 def _row(entry: ListedClaim) -> Row:
     from dpverify.report.words import claim_with_reading, status_words
 
-    verdict = status_words(entry.status, entry.verdict.severity if entry.verdict else None)
-    condition = (
-        f"; holds for {', '.join(entry.verdict.holds.requires)}" if entry.verdict and entry.verdict.holds else ""
+    verdict = status_words(
+        entry.status, entry.verdict.severity if entry.verdict else None
     )
-    return claim_with_reading(entry.claim, entry.reading), entry.record.kind, verdict, entry.record.where + condition
+    condition = (
+        f"; holds for {', '.join(entry.verdict.holds.requires)}"
+        if entry.verdict and entry.verdict.holds
+        else ""
+    )
+    return (
+        claim_with_reading(entry.claim, entry.reading),
+        entry.record.kind,
+        verdict,
+        entry.record.where + condition,
+    )

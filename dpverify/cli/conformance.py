@@ -25,7 +25,9 @@ def load_datasets(target: str | None, module: ModuleType) -> object:
     """Return the pair of data sets ``module:name``, by default ``datasets`` of the mechanism's module, or None."""
     if target is not None:
         value = load_value("--datasets", target)[0]
-    elif not isinstance(getattr(module, DATASETS, module), ModuleType):  # excludes `from sklearn import datasets`
+    elif not isinstance(
+        getattr(module, DATASETS, module), ModuleType
+    ):  # excludes `from sklearn import datasets`
         target = f"{module.__name__}:{DATASETS}"
         value = getattr(module, DATASETS)
     else:
@@ -64,7 +66,14 @@ Place: TypeAlias = tuple[int, str]  # (number of the target, name in its dict or
 class ConformAnswers:
     """The results of the tests so far. The results of an optimizer are printed when its tests are finished."""
 
-    def __init__(self, targets: tuple[str, ...], seeds: int, summary: Path | None, *, verbose: bool) -> None:
+    def __init__(
+        self,
+        targets: tuple[str, ...],
+        seeds: int,
+        summary: Path | None,
+        *,
+        verbose: bool,
+    ) -> None:
         self.targets = targets
         self.seeds = seeds
         self.summary = summary
@@ -119,7 +128,14 @@ class ConformAnswers:
         number, name = self._place
         if self._optimizer is None:
             target = short_target(self.targets[number])
-            entry = CatalogueEntry(target=target, name=name, found=self.seeds, by="calls", seconds=0.0, answers=[])
+            entry = CatalogueEntry(
+                target=target,
+                name=name,
+                found=self.seeds,
+                by="calls",
+                seconds=0.0,
+                answers=[],
+            )
             self._add_entry(entry, str(error))
         else:
             self._tests.append(failed_call("this optimizer", error))
@@ -142,7 +158,12 @@ class ConformAnswers:
         self.hide_progress()
         if self._tests:
             target = self.targets[self._place[0]] if self._place else ""
-            print(f"{target}: its tests did not end; they had found:", *self._tests, sep="\n", flush=True)
+            print(
+                f"{target}: its tests did not end; they had found:",
+                *self._tests,
+                sep="\n",
+                flush=True,
+            )
 
     def _end(self) -> None:
         from dpverify.conform import Conformance
@@ -154,7 +175,9 @@ class ConformAnswers:
             conformance = Conformance(self._tests)
             summary, peer = self._optimizer
             target = self.targets[self._place[0]]
-            self._print([f"{target}: {summary}"] if len(self.targets) > 1 else [], conformance)
+            self._print(
+                [f"{target}: {summary}"] if len(self.targets) > 1 else [], conformance
+            )
             self.code = self.code if conformance else REFUTED
             if self.summary is not None:
                 append_summary(target, conformance, self.summary)
@@ -174,7 +197,11 @@ class ConformAnswers:
         self.hide_progress()
         console = Console()
         lines = report(
-            conformance.tests, conformance.alpha, min(console.width, WIDEST), verbose=self.verbose, how="--verbose"
+            conformance.tests,
+            conformance.alpha,
+            min(console.width, WIDEST),
+            verbose=self.verbose,
+            how="--verbose",
         )
         print_lines([*(StyledLine(title, "bold") for title in titles), *lines], console)
 
@@ -186,7 +213,16 @@ class ConformAnswers:
         self.code = REFUTED if entry.found or entry.untested else self.code
         if self.summary is not None:
             append_entry(entry, self.seeds, self.summary)
-        words = [f"{a.auditor}: {'raised ' if a.broken else ''}{a.says or 'nothing'}" for a in entry.answers]
+        words = [
+            f"{a.auditor}: {'raised ' if a.broken else ''}{a.says or 'nothing'}"
+            for a in entry.answers
+        ]
         untested = f"not tested: {', '.join(entry.untested)}" if entry.untested else ""
         by = [word for word in (entry.by, untested, reason) if word]
-        print(f"{entry.name}: {entry.found} of {self.seeds}", *by, *words, sep="; ", flush=True)
+        print(
+            f"{entry.name}: {entry.found} of {self.seeds}",
+            *by,
+            *words,
+            sep="; ",
+            flush=True,
+        )

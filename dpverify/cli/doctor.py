@@ -12,7 +12,17 @@ from pathlib import Path
 from dpverify.cli.output import BAD_INPUT, OK
 from dpverify.processes import usable_cores
 
-PACKAGES = ("numpy", "scipy", "numba", "sympy", "python-flint", "hypothesis", "msgspec", "scikit-learn", "matplotlib")
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "numba",
+    "sympy",
+    "python-flint",
+    "hypothesis",
+    "msgspec",
+    "scikit-learn",
+    "matplotlib",
+)
 
 
 def doctor() -> int:
@@ -20,7 +30,11 @@ def doctor() -> int:
 
     The exit code is 0 if nothing that dpverify needs is missing, otherwise 2.
     """
-    states = [(name, is_ok, text) for name, check in _CHECKS.items() for is_ok, text in check()]
+    states = [
+        (name, is_ok, text)
+        for name, check in _CHECKS.items()
+        for is_ok, text in check()
+    ]
     _print(states)
     return OK if all(is_ok for _, is_ok, _ in states) else BAD_INPUT
 
@@ -34,7 +48,10 @@ def _print(states: list[tuple[str, bool, str]]) -> None:
 
     console = Console()
     if console.is_terminal:
-        rows = [(Text("ok", "green") if is_ok else Text("BAD", "bold red"), name, text) for name, is_ok, text in states]
+        rows = [
+            (Text("ok", "green") if is_ok else Text("BAD", "bold red"), name, text)
+            for name, is_ok, text in states
+        ]
         console.print(table(("state", "part", "what was found"), rows, console))
         return
     for name, is_ok, text in states:
@@ -42,7 +59,10 @@ def _print(states: list[tuple[str, bool, str]]) -> None:
 
 
 def _python() -> Iterator[tuple[bool, str]]:
-    yield sys.version_info >= (3, 11), f"{platform.python_version()} at {sys.executable} (3.11 or later)"
+    yield (
+        sys.version_info >= (3, 11),
+        f"{platform.python_version()} at {sys.executable} (3.11 or later)",
+    )
     yield True, f"{platform.system()} {platform.machine()}"
 
 
@@ -77,20 +97,28 @@ def _specs() -> Iterator[tuple[bool, str]]:
         yield False, str(error)
     else:
         for key, paper in papers.items():
-            yield True, f"{key}: {claims_and_notes(claim.record.kind for claim in paper.claims.values())}"
+            yield (
+                True,
+                f"{key}: {claims_and_notes(claim.record.kind for claim in paper.claims.values())}",
+            )
 
 
 def _jit() -> Iterator[tuple[bool, str]]:
     from dpverify.kernels.jit import kernel
 
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in {"", "0"}:
-        yield False, "NUMBA_DISABLE_JIT is set: kernels run as plain Python, far too slow for a run"
+        yield (
+            False,
+            "NUMBA_DISABLE_JIT is set: kernels run as plain Python, far too slow for a run",
+        )
         return
     start = time.perf_counter()
     right = kernel(_triple)(2.0) == 6.0
     yield (
         right,
-        f"a kernel is ready in {time.perf_counter() - start:.1f} s" if right else "a kernel gives a wrong number",
+        f"a kernel is ready in {time.perf_counter() - start:.1f} s"
+        if right
+        else "a kernel gives a wrong number",
     )
 
 
@@ -107,7 +135,10 @@ def _cache() -> Iterator[tuple[bool, str]]:
     if folder:
         yield True, f"compiled kernels are kept in folders such as {folder}"
     else:
-        yield False, "no folder for compiled kernels can be written to: set NUMBA_CACHE_DIR, or each run compiles anew"
+        yield (
+            False,
+            "no folder for compiled kernels can be written to: set NUMBA_CACHE_DIR, or each run compiles anew",
+        )
 
 
 def _triple(x: float) -> float:

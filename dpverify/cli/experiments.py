@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
-from dpverify.cli.output import BadInput, Real, Target, Whole, check_figure, real, refused, whole
+from dpverify.cli.output import (
+    BadInput,
+    Real,
+    Target,
+    Whole,
+    check_figure,
+    real,
+    refused,
+    whole,
+)
 
 if TYPE_CHECKING:
     from dpverify.algorithms.algorithm import Algorithm
@@ -36,29 +45,34 @@ def train(
 ) -> int:
     """Train a model on real data with a private optimizer.
 
-    The loss is logistic regression with a nonconvex regularizer, or softmax regression if there are more than two
-    classes. Loss and gradient norm are printed during training. Each algorithm has its own options: dpverify train
-    ALGORITHM --help. Without an algorithm, dp-nsgd is trained.
+    The loss is logistic regression with a nonconvex regularizer, or softmax regression
+    if there are more than two classes. Loss and gradient norm are printed during
+    training. Each algorithm has its own options: dpverify train ALGORITHM --help.
+    Without an algorithm, dp-nsgd is trained.
 
     Parameters
     ----------
     data
-        LIBSVM file, or *.csv or *.tsv with the label in the last column (.gz and .bz2 too), or one of the bundled
-        sets iris, wine and digits. Default: the bundled breast cancer data.
+        LIBSVM file, or *.csv or *.tsv with the label in the last column (.gz and .bz2
+        too), or one of the bundled sets iris, wine and digits. Default: the bundled
+        breast cancer data.
     n
         Use only this number of examples.
     epochs
         Number of passes over the data, instead of steps.
     epsilon
-        Target epsilon; with --delta, sigma is the smallest that the accountant certifies.
+        Target epsilon; with --delta, sigma is the smallest that the accountant
+        certifies.
     delta
         Target delta.
     standardise
         Scale columns to mean 0 and variance 1. Default: for the bundled data only.
     points
-        Number of measurements during training. Default: up to 100, limited to about a fifth of the time.
+        Number of measurements during training. Default: up to 100, limited to about a
+        fifth of the time.
     json
-        Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
+        Write the result as JSON to this file, or to stdout for -. With -, the text goes
+        to stderr.
     figure
         File for the figure; --no-figure draws none.
     """
@@ -107,9 +121,9 @@ def party(
 ) -> int:
     """Run one party of ddp-srm (Algorithm 2 of wang2019), whose rows no other party sees.
 
-    Start one process for each party. All processes need the same version and settings. Batches and noise come from
-    the randomness of the system. Connections are not encrypted: docs/parties.md describes which parties are
-    protected from which.
+    Start one process for each party. All processes need the same version and settings.
+    Batches and noise come from the randomness of the system. Connections are not
+    encrypted: docs/parties.md describes which parties are protected from which.
 
     Parameters
     ----------
@@ -118,8 +132,8 @@ def party(
     peers
         Addresses of all parties: host:port,host:port,...
     data
-        LIBSVM file, or *.csv or *.tsv with the label in the last column (.gz and .bz2 too), or one of the bundled
-        sets iris, wine and digits.
+        LIBSVM file, or *.csv or *.tsv with the label in the last column (.gz and .bz2
+        too), or one of the bundled sets iris, wine and digits.
     sigma
         Noise multiplier.
     steps
@@ -135,7 +149,8 @@ def party(
     delta
         Delta at which epsilon is printed.
     noise
-        How the parties make the noise: shares of the parties, shared random bits, or the ratio of uniforms.
+        How the parties make the noise: shares of the parties, shared random bits, or
+        the ratio of uniforms.
     fraction_bits
         Binary digits after the point in the multi-party computation.
     lam
@@ -143,13 +158,15 @@ def party(
     scale
         unit: all rows are scaled to length 1; clip: only longer rows are.
     seed
-        Seed of the choice of the output iterate. It does not determine batches or noise.
+        Seed of the choice of the output iterate. It does not determine batches or
+        noise.
     timeout
         Seconds (at most 60) after which a silent party ends the run.
     patience
         Seconds within which all parties must have connected.
     json
-        Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
+        Write the result as JSON to this file, or to stdout for -. With -, the text goes
+        to stderr.
     """
     from dpverify.algorithms.ddp_srm import DDP_SRM
     from dpverify.train import Request, run_party_command
@@ -171,7 +188,9 @@ def party(
             scale=scale,
             seed=seed,
         )
-    return run_party_command(request, index=index, peers=peers, json=json, timeout=timeout, patience=patience)
+    return run_party_command(
+        request, index=index, peers=peers, json=json, timeout=timeout, patience=patience
+    )
 
 
 Command = Callable[..., Any]
@@ -197,7 +216,9 @@ def calibrate_options(algorithm: Algorithm[Any]) -> Mapping[str, Option] | None:
         return None
 
 
-def add_algorithms(app: App, command: Command, choose: OptionChooser, words: Sequence[str]) -> None:
+def add_algorithms(
+    app: App, command: Command, choose: OptionChooser, words: Sequence[str]
+) -> None:
     """Add a subcommand to ``app`` for each bundled algorithm, and for an algorithm ``file.py:NAME`` in ``words``."""
     from dpverify.algorithms.registry import ALGORITHMS, algorithm_named
     from dpverify.kernels.check import ArgumentError
@@ -213,7 +234,11 @@ def add_algorithms(app: App, command: Command, choose: OptionChooser, words: Seq
         options = choose(algorithm)
         if options is not None:
             epilogue = "Exit codes: dpverify --help"
-            app.command(_generated(command, name, algorithm, options), name=name, help_epilogue=epilogue)
+            app.command(
+                _generated(command, name, algorithm, options),
+                name=name,
+                help_epilogue=epilogue,
+            )
 
 
 def algorithm_first(words: list[str]) -> list[str]:
@@ -228,31 +253,45 @@ def algorithm_first(words: list[str]) -> list[str]:
         if option == "--algorithm":
             remaining = arguments[:place] + arguments[place + (1 if equals else 2) :]
             if not equals and place + 1 == len(arguments):
-                raise BadInput("--algorithm", "nothing", "must be followed by the name of an algorithm")
+                raise BadInput(
+                    "--algorithm",
+                    "nothing",
+                    "must be followed by the name of an algorithm",
+                )
             return [command, value if equals else arguments[place + 1], *remaining]
     if not arguments or arguments[0] in {"--help", "-h"}:
         return [command, "--help"] if arguments else [command, next(iter(ALGORITHMS))]
     return [command, next(iter(ALGORITHMS)), *arguments]
 
 
-def _generated(command: Command, name: str, algorithm: Algorithm[Any], options: Mapping[str, Option]) -> Command:
+def _generated(
+    command: Command,
+    name: str,
+    algorithm: Algorithm[Any],
+    options: Mapping[str, Option],
+) -> Command:
     """Return ``command(name, ...)`` with the options of an algorithm in place of its ``**settings``."""
     shared = inspect.signature(command, eval_str=True).parameters.values()
     parameters = [
-        _parameter(option) for option in options.values() if option.name not in inspect.signature(command).parameters
+        _parameter(option)
+        for option in options.values()
+        if option.name not in inspect.signature(command).parameters
     ]
     hidden = set() if algorithm.is_private else {"epsilon", "delta"}
     parameters += [
         parameter
         for parameter in shared
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and parameter.name not in hidden
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        and parameter.name not in hidden
     ]
 
     def run(**values: Any) -> Any:
         missing = [
             f"--{option.name.replace('_', '-')}"
             for option in options.values()
-            if option.is_required and not option.setting.default and values.get(option.name) is None
+            if option.is_required
+            and not option.setting.default
+            and values.get(option.name) is None
         ]
         if missing and "sigma" not in values:
             raise BadInput(", ".join(missing), "left out", f"must be given for {name}")
@@ -263,20 +302,33 @@ def _generated(command: Command, name: str, algorithm: Algorithm[Any], options: 
     run.__doc__ = f"{algorithm.summary}\n\n{heading}{described}"
     # inspect.signature reads this attribute, but the type of functions lacks it
     run.__signature__ = inspect.Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    run.__annotations__ = {
+        parameter.name: parameter.annotation for parameter in parameters
+    }
     return run
 
 
 def _parameter(option: Option) -> inspect.Parameter:
     """Return a setting as a parameter of a command; its value is None if the option is not given."""
     setting = option.setting
-    words = setting.help if setting.letter == option.name else f"{setting.help.rstrip('.')} ({setting.letter})."
+    words = (
+        setting.help
+        if setting.letter == option.name
+        else f"{setting.help.rstrip('.')} ({setting.letter})."
+    )
     default = setting.default or ("" if option.default is None else str(option.default))
     if default:
         words += f" Default: {default}."
     if option.is_required and not setting.default:
-        words += " Required without --sigma." if option.name == "epsilon" else " Required."
-    how = {int: {"converter": whole, "n_tokens": 1}, float: {"converter": real, "n_tokens": 1}}.get(option.type, {})
+        words += (
+            " Required without --sigma." if option.name == "epsilon" else " Required."
+        )
+    how = {
+        int: {"converter": whole, "n_tokens": 1},
+        float: {"converter": real, "n_tokens": 1},
+    }.get(option.type, {})
     optional: Any = option.type | None
     annotation = Annotated[optional, Parameter(help=words, **how)]
-    return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+    return inspect.Parameter(
+        option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
+    )

@@ -36,24 +36,29 @@ def explain(
 ) -> int:
     """Explain one claim: its verdict, what is wrong and what holds instead.
 
-    The first lines give the verdict. The words of the paper, the formula, counterexamples and a summary of the
-    evidence follow.
+    The first lines give the verdict. The words of the paper, the formula,
+    counterexamples and a summary of the evidence follow.
 
     Parameters
     ----------
     claim
         Id of the claim, such as theorem-4 or tran2022:theorem-4.
     specs
-        Folder with one folder of records per paper. Default: the records that come with dpverify.
+        Folder with one folder of records per paper. Default: the records that come with
+        dpverify.
     report
-        Folder with a report. Its run is shown as evidence. Default: the run that comes with dpverify. If it has no
-        verdict on the claim, the last run of verify in the store is shown.
+        Folder with a report. Its run is shown as evidence. Default: the run that comes
+        with dpverify. If it has no verdict on the claim, the last run of verify in the
+        store is shown.
     figure
-        Draw the figure of the claim to this *.svg file. Further figures get a number in their names.
+        Draw the figure of the claim to this *.svg file. Further figures get a number in
+        their names.
     at
-        Only evaluate both sides at this point, such as "N=1000, alpha=1/2", for example at a counterexample.
+        Only evaluate both sides at this point, such as "N=1000, alpha=1/2", for example
+        at a counterexample.
     checks
-        Package with the checks of the papers. Default: the checks that come with dpverify.
+        Package with the checks of the papers. Default: the checks that come with
+        dpverify.
     full
         Print all findings, symbols, conditions, derivations and checks.
     """
@@ -70,13 +75,19 @@ def explain(
     loaded = load_specs(specs)
     selected = loaded.select((claim,))
     if len(selected) != 1:
-        raise BadInput("CLAIM", repr(claim), f"must name one claim, but names {several_claims(selected)}")
+        raise BadInput(
+            "CLAIM",
+            repr(claim),
+            f"must name one claim, but names {several_claims(selected)}",
+        )
     spec = selected[0]
     if at is not None:
         _print_sides(spec, at, checks)
         return OK
     run = _recorded_run(spec, report)
-    stored = _stored_run(loaded, spec, checks) if run is None and report is None else None
+    stored = (
+        _stored_run(loaded, spec, checks) if run is None and report is None else None
+    )
     today = judged_today(run, loaded, spec, checks, inputs)
     run = run or stored
     explanation = Explained(
@@ -85,7 +96,9 @@ def explain(
         results=run.results if run else (),
         stale=today.stale,
         checks=today.checks,
-        source=f"last run of verify (budget {stored.run.budget}, seed {stored.run.seed})" if stored else RECORDED,
+        source=f"last run of verify (budget {stored.run.budget}, seed {stored.run.seed})"
+        if stored
+        else RECORDED,
     )
     print_explained(explanation, Console(), full=full)
     if figure is not None:
@@ -118,7 +131,9 @@ def _print_sides(spec: ClaimSpec, text: str, source: str | None) -> None:
         else:
             sides = f"left {show_side(probe.lhs, 10)}, right {show_side(probe.rhs, 10)}"
             outcome = f"{OUTCOMES[probe.holds]}: {sides}"
-        readings_by_outcome.setdefault((statement.variant, outcome), []).append(reading_words(statement.reading))
+        readings_by_outcome.setdefault((statement.variant, outcome), []).append(
+            reading_words(statement.reading)
+        )
     variants = Counter(variant for variant, _ in readings_by_outcome)
     for (variant, outcome), readings in readings_by_outcome.items():
         which = f" ({' and '.join(readings)})" if variants[variant] > 1 else ""
@@ -133,7 +148,11 @@ def _recorded_run(spec: ClaimSpec, report: Path | None) -> Run | None:
     try:
         return recorded_run_of_claim(spec, report)
     except (OSError, ReportError) as error:
-        raise BadInput("--report", report or "(default)", f"cannot be read ({' '.join(str(error).split())})") from error
+        raise BadInput(
+            "--report",
+            report or "(default)",
+            f"cannot be read ({' '.join(str(error).split())})",
+        ) from error
 
 
 def _stored_run(specs: Specs, spec: ClaimSpec, checks: str | None) -> Run | None:
@@ -163,10 +182,15 @@ def _draw(results: Sequence[Result], target: Path) -> None:
 
     drawings = [picture for result in results for picture in pictures(result)]
     if not drawings:
-        raise BadInput("--figure", target, "the recorded run has no figure of this claim")
+        raise BadInput(
+            "--figure", target, "the recorded run has no figure of this claim"
+        )
     try:
         check_target("--figure", target, suffix=".svg")
-        further = [target.with_stem(f"{target.stem}-{number}") for number in range(2, len(drawings) + 1)]
+        further = [
+            target.with_stem(f"{target.stem}-{number}")
+            for number in range(2, len(drawings) + 1)
+        ]
         for path in further:
             check_figure("--figure", path)
         for path, picture in zip((target, *further), drawings, strict=True):
@@ -189,15 +213,17 @@ def conditions(
 ) -> int:
     """Judge whether the claims of a paper meet the conditions of the claims that they use.
 
-    Conditions that the claim itself states are only counted. Symbols are compared by name. The exit code is 1 if
-    the file conditions.toml of the paper omits a condition that is not met, or names one that is not violated.
+    Conditions that the claim itself states are only counted. Symbols are compared by
+    name. The exit code is 1 if the file conditions.toml of the paper omits a condition
+    that is not met, or names one that is not violated.
 
     Parameters
     ----------
     paper
         Key of the paper, such as tran2022.
     specs
-        Folder with one folder of records per paper. Default: the records that come with dpverify.
+        Folder with one folder of records per paper. Default: the records that come with
+        dpverify.
     seed
         Seed of the random numbers; the same seed gives the same result.
     jobs
@@ -207,7 +233,13 @@ def conditions(
     from dpverify.cli.progress import progress_on_stderr
 
     with progress_on_stderr() as progress:
-        judged = used_conditions(paper, specs=specs, seed=seed, jobs=jobs or usable_cores(), progress=progress)
+        judged = used_conditions(
+            paper,
+            specs=specs,
+            seed=seed,
+            jobs=jobs or usable_cores(),
+            progress=progress,
+        )
     print("\n".join(_lines(judged)))
     for surprise in judged.surprises:
         complain(surprise)
@@ -216,7 +248,11 @@ def conditions(
 
 def _lines(judged: JudgedConditions) -> Iterator[str]:
     """Yield lines for each claim whose used claims have conditions that it does not state, and a line of counts."""
-    compared = [condition for condition in judged.conditions if condition.finding != "other letters"]
+    compared = [
+        condition
+        for condition in judged.conditions
+        if condition.finding != "other letters"
+    ]
     for claim, of_claim in groupby(compared, key=lambda condition: condition.claim):
         yield claim
         for condition in of_claim:
@@ -235,7 +271,9 @@ def _condition_lines(condition: JudgedCondition) -> Iterator[str]:
 
     where = ""
     if condition.counterexample is not None:
-        reading = "".join(f", {name}={choice}" for name, choice in condition.reading.items())
+        reading = "".join(
+            f", {name}={choice}" for name, choice in condition.reading.items()
+        )
         where = f" at {show_point(condition.counterexample.parameters)}{reading}"
     yield f"  uses {condition.uses.partition(':')[2]}: {condition.condition}: {condition.finding}{where}"
     if condition.reason is not None:

@@ -42,12 +42,17 @@ def new_paper(key: str, folder: Path, /) -> None:
     key
         Name of the package: a word such as mine2026.
     folder
-        Folder for the package. A pyproject.toml that makes dpverify find the package is added if there is none.
+        Folder for the package. A pyproject.toml that makes dpverify find the package is
+        added if there is none.
     """
     from dpverify.ledger.load import bundled_specs
 
     if not re.fullmatch(r"[a-z][a-z0-9_]*", key):
-        raise BadInput("KEY", repr(key), "must be a word of small letters, digits and _ that starts with a letter")
+        raise BadInput(
+            "KEY",
+            repr(key),
+            "must be a word of small letters, digits and _ that starts with a letter",
+        )
     if (bundled_specs() / key).exists():
         raise BadInput("KEY", repr(key), "is a paper of dpverify")
     if find_spec(key) is not None and not (folder / key).exists():
@@ -61,20 +66,36 @@ def new_paper(key: str, folder: Path, /) -> None:
     try:
         package.mkdir(parents=True)
     except OSError as error:
-        raise BadInput("FOLDER", folder, f"cannot be written ({error.strerror})") from error
+        raise BadInput(
+            "FOLDER", folder, f"cannot be written ({error.strerror})"
+        ) from error
     try:
-        shutil.copytree(template, package, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+        shutil.copytree(
+            template,
+            package,
+            ignore=shutil.ignore_patterns("__pycache__"),
+            dirs_exist_ok=True,
+        )
         (package / "specs" / "_template").rename(package / "specs" / key)
         for file in (*package.rglob("*.py"), *package.rglob("*.toml")):
-            text = file.read_text(encoding="utf-8").replace("dpverify.papers._template", key)
+            text = file.read_text(encoding="utf-8").replace(
+                "dpverify.papers._template", key
+            )
             file.write_text(text.replace("_template", key), encoding="utf-8")
         if not exists:
             with project.open("x", encoding="utf-8") as opened:
                 opened.write((PROJECT + TABLE).format(key=key))
     except OSError as error:
-        # Remove the incomplete folder, which this command created. ignore_errors: the first error is the one to report.
+        # Remove the incomplete folder, which this command created. ignore_errors: the
+        # first error is the one to report.
         shutil.rmtree(package, ignore_errors=True)
-        raise BadInput("FOLDER", folder, f"cannot be written ({error.strerror})") from error
+        raise BadInput(
+            "FOLDER", folder, f"cannot be written ({error.strerror})"
+        ) from error
     if exists:
-        complain(f"{project} is left alone; add: {' '.join(TABLE.format(key=key).split(chr(10)))}")
-    print(f"Written: {package}. In {folder}, dpverify verify --paper {key} judges it, and so does pytest {key}.")
+        complain(
+            f"{project} is left alone; add: {' '.join(TABLE.format(key=key).split(chr(10)))}"
+        )
+    print(
+        f"Written: {package}. In {folder}, dpverify verify --paper {key} judges it, and so does pytest {key}."
+    )

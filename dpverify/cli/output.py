@@ -48,7 +48,11 @@ def complain(message: str) -> None:
     from dpverify.ledger.errors import printable
 
     with suppress(OSError, ValueError):
-        print(f"dpverify: {printable(' '.join(message.split()), 2000)}", file=sys.stderr, flush=True)
+        print(
+            f"dpverify: {printable(' '.join(message.split()), 2000)}",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 TRACEBACK = "DPVERIFY_TRACEBACK"  # environment variable that requests a traceback
@@ -63,7 +67,11 @@ def internal_failure(error: BaseException) -> int:
         with suppress(OSError, ValueError):
             traceback.print_exception(error)
     frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    place = (
+        f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
+        if frames
+        else ""
+    )
     advice = "" if with_traceback else f"; {TRACEBACK}=1 prints the traceback"
     complain(f"internal failure: {error_text(error)}{place}{advice}")
     return INTERNAL_FAILURE
@@ -81,7 +89,8 @@ def stdout_failure() -> OSError | None:
     try:
         sys.stdout.flush()
     except OSError as error:
-        with suppress(OSError, ValueError):  # a stream without a file descriptor has nothing to drop
+        # a stream without a file descriptor has nothing to drop
+        with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return error
     return None
@@ -98,18 +107,24 @@ def whole(type_: object, tokens: Sequence[Token]) -> int:
 def real(type_: object, tokens: Sequence[Token]) -> float:
     """Parse a finite decimal number; unlike ``float``, do not accept 1_000, nan, or digits of other scripts."""
     word = tokens[0].value
-    if not re.fullmatch(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", word) or not math.isfinite(float(word)):
+    if not re.fullmatch(
+        r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", word
+    ) or not math.isfinite(float(word)):
         raise ValueError(f"{word!r} must be a finite number, such as 2, 0.5 or 1e-5")
     return float(word)
 
 
-Whole: TypeAlias = Annotated[int, Parameter(converter=whole, n_tokens=1)]  # integer option
+# integer option
+Whole: TypeAlias = Annotated[int, Parameter(converter=whole, n_tokens=1)]
 
-Real: TypeAlias = Annotated[float, Parameter(converter=real, n_tokens=1)]  # finite number option
+# finite number option
+Real: TypeAlias = Annotated[float, Parameter(converter=real, n_tokens=1)]
 
-Fresh: TypeAlias = Annotated[bool, Parameter(negative="--resume")]  # whether the store is ignored
+# whether the store is ignored
+Fresh: TypeAlias = Annotated[bool, Parameter(negative="--resume")]
 
-Target: TypeAlias = Annotated[str, Parameter(allow_leading_hyphen=True)]  # file, or - for stdout
+# file, or - for stdout
+Target: TypeAlias = Annotated[str, Parameter(allow_leading_hyphen=True)]
 
 
 STDOUT = "-"
@@ -170,7 +185,11 @@ def check_figure(option: str, target: Path) -> None:
     from dpverify.report.files import is_generated
 
     if os.path.lexists(target) and not is_generated(target):
-        raise BadInput(option, target, "exists and is not a figure of dpverify; name another file, or move it away")
+        raise BadInput(
+            option,
+            target,
+            "exists and is not a figure of dpverify; name another file, or move it away",
+        )
 
 
 def write_record(record: Record, target: str | None) -> None:

@@ -30,7 +30,10 @@ def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
 
     The function raises KeyboardInterrupt if a Ctrl-C was lost.
     """
-    with _interrupts_kept() as raise_lost, bar_on_stderr(bars.MofNCompleteColumn()) as bar:
+    with (
+        _interrupts_kept() as raise_lost,
+        bar_on_stderr(bars.MofNCompleteColumn()) as bar,
+    ):
         task = bar.add_task("loading the kernels and the algebra", total=None)
         decided: Counter[Status] = Counter()
         refuted_claims = set[str]()
@@ -43,12 +46,20 @@ def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
             if (result := progress.result) is not None:
                 decided[result.status] += 1
                 claim = progress.label.partition("[")[0]
-                if result.status == "refuted" and claim not in refuted_claims and len(refuted_claims) < MAX_SHOWN:
+                if (
+                    result.status == "refuted"
+                    and claim not in refuted_claims
+                    and len(refuted_claims) < MAX_SHOWN
+                ):
                     refuted_claims.add(claim)
-                    bar.console.print(refutation_line(progress.label, result, bar.console))
+                    bar.console.print(
+                        refutation_line(progress.label, result, bar.console)
+                    )
             spent = f"{progress.compiling:.0f} s went into compiling"
             words = f"{counts_words({status: decided[status] for status in STATUSES})}; {spent}; {progress.label}"
-            bar.update(task, completed=progress.done, total=progress.total, description=words)
+            bar.update(
+                task, completed=progress.done, total=progress.total, description=words
+            )
 
         yield show
 
@@ -72,7 +83,8 @@ def _interrupts_kept() -> Iterator[Callable[[], None]]:
             raise KeyboardInterrupt
 
     before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler:  # another handler is installed, or the signal is ignored
+    # another handler is installed, or the signal is ignored
+    if before is not signal.default_int_handler:
         yield raise_lost
         return
     signal.signal(signal.SIGINT, note)

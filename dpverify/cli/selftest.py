@@ -52,8 +52,8 @@ def selftest(
 ) -> int:
     """Plant known faults in a copy of a checkout and count how many are detected.
 
-    The faults are those of specs/faults. Each is planted alone, and the claims and tests that should detect it are
-    run.
+    The faults are those of specs/faults. Each is planted alone, and the claims and
+    tests that should detect it are run.
 
     Parameters
     ----------
@@ -68,22 +68,25 @@ def selftest(
     limit
         Time limit in seconds for one fault.
     state
-        File with the results so far; a fault is not run again while the code is unchanged. Default: .selftest in
-        the checkout.
+        File with the results so far; a fault is not run again while the code is
+        unchanged. Default: .selftest in the checkout.
     json
-        Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
+        Write the result as JSON to this file, or to stdout for -. With -, the text goes
+        to stderr.
     report
-        Write selftest.md (or the page of --search, --rates or --modules) and its data to this folder.
+        Write selftest.md (or the page of --search, --rates or --modules) and its data
+        to this folder.
     list_
         List the faults and run none.
     search
-        Instead, test the search for counterexamples on inequalities that are false by construction; writes
-        search.md.
+        Instead, test the search for counterexamples on inequalities that are false by
+        construction; writes search.md.
     rates
-        Instead, run each statistical check with this number of seeds and count its errors; writes rates.md.
+        Instead, run each statistical check with this number of seeds and count its
+        errors; writes rates.md.
     modules
-        Instead, mutate the modules for which the catalogue has no fault; writes mutants.md. An interrupted run
-        continues when the command is repeated.
+        Instead, mutate the modules for which the catalogue has no fault; writes
+        mutants.md. An interrupted run continues when the command is repeated.
     """
     if modules:
         return _modules(only or "*", root, jobs, state, json, report)
@@ -94,7 +97,9 @@ def selftest(
     faults = _choose(root, only, tenth)
     if list_:
         for fault in faults:
-            print(f"{fault.id}: {fault.what} ({fault.module}); noticed by {', '.join(fault.noticed_by)}")
+            print(
+                f"{fault.id}: {fault.what} ({fault.module}); noticed by {', '.join(fault.noticed_by)}"
+            )
         return OK
     if (jobs is not None and jobs < 1) or limit < 1:
         raise BadInput("--jobs, --limit", f"{jobs}, {limit}", "must be at least 1")
@@ -109,7 +114,14 @@ def selftest(
     state = _checked(state or root / STATE)
     try:
         with rounds_on_stderr() as progress:
-            run = run_selftest(root.resolve(), faults, state, jobs=jobs or usable_cores(), limit=limit, report=progress)
+            run = run_selftest(
+                root.resolve(),
+                faults,
+                state,
+                jobs=jobs or usable_cores(),
+                limit=limit,
+                report=progress,
+            )
     except FailingGuardsError as error:
         complain(str(error))
         return MISSED
@@ -141,7 +153,12 @@ def _search(only: str, root: Path, json: Target | None, report: Path | None) -> 
 
 
 def _modules(
-    only: str, root: Path, jobs: int | None, state: Path | None, json: Target | None, report: Path | None
+    only: str,
+    root: Path,
+    jobs: int | None,
+    state: Path | None,
+    json: Target | None,
+    report: Path | None,
 ) -> int:
     _choose(root, None, None)
     check_json(json)
@@ -159,13 +176,17 @@ def _modules(
             earlier_outcomes=before.changes if before else (),
         )  # fmt: skip
     if not any(fnmatchcase(name, only) for name in run.modules):
-        raise BadInput("--only", only, "no module that the catalogue leaves out has such a name")
+        raise BadInput(
+            "--only", only, "no module that the catalogue leaves out has such a name"
+        )
     _write(MUTANTS_PAGE, run, json, report)
     _print(summary(run), json)
     return INTERRUPTED if any(fnmatchcase(name, only) for name in run.waiting) else OK
 
 
-def _write(page: RecordedPage[RecordT], run: RecordT, json: Target | None, report: Path | None) -> None:
+def _write(
+    page: RecordedPage[RecordT], run: RecordT, json: Target | None, report: Path | None
+) -> None:
     """Write a result as JSON and on its page, if requested."""
     write_record(run, json)
     if report is not None:
@@ -186,7 +207,9 @@ def _check_page(page: RecordedPage[RecordT], report: Path | None) -> RecordT | N
     try:
         return page.read(report)
     except ReportError as error:
-        raise BadInput("--report", report, f"holds a report that cannot be read ({error})") from error
+        raise BadInput(
+            "--report", report, f"holds a report that cannot be read ({error})"
+        ) from error
 
 
 def _checked(state: Path) -> Path:
@@ -196,11 +219,20 @@ def _checked(state: Path) -> Path:
     try:
         load_outcomes(state)
     except StateError as error:
-        raise BadInput("--state", state, f"must be what a selftest wrote, or new ({error})") from error
+        raise BadInput(
+            "--state", state, f"must be what a selftest wrote, or new ({error})"
+        ) from error
     return state
 
 
-def _rates(seeds: int, only: str, root: Path, jobs: int | None, json: Target | None, report: Path | None) -> int:
+def _rates(
+    seeds: int,
+    only: str,
+    root: Path,
+    jobs: int | None,
+    json: Target | None,
+    report: Path | None,
+) -> int:
     if seeds < 1:
         raise BadInput("--rates", seeds, "must be at least 1")
     check_json(json)
@@ -213,9 +245,15 @@ def _rates(seeds: int, only: str, root: Path, jobs: int | None, json: Target | N
     from dpverify.selftest.rates import measure_rates
 
     with rounds_on_stderr() as progress:
-        run = measure_rates(load_specs(root / "specs"), seeds, jobs or usable_cores(), only, progress)
+        run = measure_rates(
+            load_specs(root / "specs"), seeds, jobs or usable_cores(), only, progress
+        )
     if not run.checks:
-        raise BadInput("--only", only, "no claim with such an id has a check that spends an error rate")
+        raise BadInput(
+            "--only",
+            only,
+            "no claim with such an id has a check that spends an error rate",
+        )
     _write(RATES_PAGE, run, json, report)
     _print(summary(run), json)
     return MISSED if run.wrong else OK
@@ -225,7 +263,9 @@ def _choose(root: Path, only: str | None, tenth: int | None) -> list[Fault]:
     from dpverify.selftest.catalogue import FOLDER, CatalogueError, choose, load_faults
 
     if not (root / FOLDER).is_dir() or not (root / "tests").is_dir():
-        raise BadInput("--root", root, f"must be a checkout of dpverify, with tests/ and {FOLDER}/")
+        raise BadInput(
+            "--root", root, f"must be a checkout of dpverify, with tests/ and {FOLDER}/"
+        )
     if tenth is not None and not 0 <= tenth <= 9:
         raise BadInput("--tenth", tenth, "must be 0 to 9")
     try:
@@ -244,4 +284,6 @@ def _show(run: Selftest, *, on_stderr: bool) -> None:
     for fault in sorted(run.faults, key=lambda fault: not fault.missed):
         word = f"MISSED by {', '.join(fault.missed)}" if fault.missed else "noticed"
         console.print(f"{fault.id} ({fault.seconds:.0f} s): {word}", markup=False)
-    console.print(f"{len(run.faults)} faults, {len(run.faults) - len(run.missed)} noticed, {len(run.missed)} missed")
+    console.print(
+        f"{len(run.faults)} faults, {len(run.faults) - len(run.missed)} noticed, {len(run.missed)} missed"
+    )

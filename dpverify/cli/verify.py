@@ -57,7 +57,9 @@ def verify(
     specs: Path | None = None,
     checks: str | None = None,
     budget: Literal["smoke", "standard", "full"] = "smoke",
-    seed: Annotated[int | Literal["commit"], Parameter(converter=_seed, n_tokens=1)] = 0,
+    seed: Annotated[
+        int | Literal["commit"], Parameter(converter=_seed, n_tokens=1)
+    ] = 0,
     jobs: Whole | None = None,
     cluster: str | None = None,
     json: Target | None = None,
@@ -73,53 +75,62 @@ def verify(
 ) -> int:
     """Judge claims by derivations, simulations and searches for counterexamples.
 
-    The result of each claim is compared with its pinned verdict. The exit code is 1 if a pinned verdict is
-    contradicted.
+    The result of each claim is compared with its pinned verdict. The exit code is 1 if
+    a pinned verdict is contradicted.
 
     Parameters
     ----------
     claims
-        Ids such as lemma-12 or tran2022:lemma-12, or patterns such as 'lemma-*'. Default: all claims.
+        Ids such as lemma-12 or tran2022:lemma-12, or patterns such as 'lemma-*'.
+        Default: all claims.
     paper
         Only claims of this paper.
     specs
-        Folder with one folder of records per paper. Default: the records that come with dpverify.
+        Folder with one folder of records per paper. Default: the records that come with
+        dpverify.
     checks
-        Package with the checks of the papers. Default: the checks that come with dpverify. A claim without a check
-        is searched for counterexamples if both its sides are formulas.
+        Package with the checks of the papers. Default: the checks that come with
+        dpverify. A claim without a check is searched for counterexamples if both its
+        sides are formulas.
     budget
         Thoroughness of the checks.
     seed
-        A whole number, or "commit" to derive the seed from the commit of the checkout, which nobody can choose in
-        favour of a claim.
+        A whole number, or "commit" to derive the seed from the commit of the checkout,
+        which nobody can choose in favour of a claim.
     jobs
         Number of worker processes on this machine. Default: one per core.
     cluster
-        Address of the scheduler of a Dask cluster that does the work, such as tcp://127.0.0.1:8786; see
-        docs/cluster.md.
+        Address of the scheduler of a Dask cluster that does the work, such as
+        tcp://127.0.0.1:8786; see docs/cluster.md.
     json
-        Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
+        Write the result as JSON to this file, or to stdout for -. With -, the text goes
+        to stderr.
     report
         Write pages, figures and data to this folder.
     renew
-        Judge only claims whose verdict in the report is stale: those whose record, code, budget or versions have
-        changed. The others keep their verdicts, with the seed and commit of the run that judged them.
+        Judge only claims whose verdict in the report is stale: those whose record,
+        code, budget or versions have changed. The others keep their verdicts, with the
+        seed and commit of the run that judged them.
     strict
         The exit code is also 1 if a pinned verdict is not confirmed at this budget.
     strict_pins
-        The exit code is also 1 if a claim without a pinned verdict is refuted, inconclusive or untested. A paper
-        can require this by strict_pins = true in its verdicts.toml.
+        The exit code is also 1 if a claim without a pinned verdict is refuted,
+        inconclusive or untested. A paper can require this by strict_pins = true in its
+        verdicts.toml.
     fresh
-        Ignore the store and the recorded run, and do everything again. With the default --resume, a run continues
-        where an earlier one with the same seed and code ended; at the smoke budget, unchanged derivations are
-        checked by their certificates only, and unchanged refutations by their counterexamples only.
+        Ignore the store and the recorded run, and do everything again. With the default
+        --resume, a run continues where an earlier one with the same seed and code
+        ended; at the smoke budget, unchanged derivations are checked by their
+        certificates only, and unchanged refutations by their counterexamples only.
     store
-        File in which finished work is stored, so that an interrupted run can continue. Default: the path in
-        DPVERIFY_STORE, or dpverify/evidence.sqlite in the cache folder of the user.
+        File in which finished work is stored, so that an interrupted run can continue.
+        Default: the path in DPVERIFY_STORE, or dpverify/evidence.sqlite in the cache
+        folder of the user.
     timeout
-        Time limit in seconds for one call of a check: its import, its plan, one block, or the combination of its
-        blocks. After that time its process is ended, and the check is inconclusive. A check that is not imported in
-        time is bad input. 0: no limit. Default: 600 if checks come from another package, otherwise no limit.
+        Time limit in seconds for one call of a check: its import, its plan, one block,
+        or the combination of its blocks. After that time its process is ended, and the
+        check is inconclusive. A check that is not imported in time is bad input. 0: no
+        limit. Default: 600 if checks come from another package, otherwise no limit.
     verbose
         List every verdict with its reason. Default: only if there are at most 12.
     refuted
@@ -132,9 +143,17 @@ def verify(
     if jobs is not None and jobs < 1:
         raise BadInput("--jobs", jobs, "must be at least 1")
     if jobs is not None and cluster is not None:
-        raise BadInput("--jobs", jobs, "must not be given with --cluster, whose workers do the work")
+        raise BadInput(
+            "--jobs",
+            jobs,
+            "must not be given with --cluster, whose workers do the work",
+        )
     if renew and (report is None or fresh):
-        raise BadInput("--renew", "", "needs --report with the folder of an earlier run, and no --fresh")
+        raise BadInput(
+            "--renew",
+            "",
+            "needs --report with the folder of an earlier run, and no --fresh",
+        )
     if timeout is not None and timeout < 0:
         raise BadInput("--timeout", timeout, "must be at least 0")
     check_json(json)
@@ -143,7 +162,13 @@ def verify(
     from dpverify.ledger import load_specs
 
     blocks = open_store(store)
-    is_kept = blocks is not None and checks is None and cluster is None and timeout is None and not renew
+    is_kept = (
+        blocks is not None
+        and checks is None
+        and cluster is None
+        and timeout is None
+        and not renew
+    )
     inputs = _inputs(specs) if is_kept else None  # before any other file is read
     loaded = load_specs(specs)
     chosen = loaded.select(claims, paper)
@@ -187,12 +212,19 @@ def verify(
             complain(remote.failure)
     if blocks is not None and blocks.failure:
         complain(f"the run went on without its store: {blocks.failure}")
-    with ExitStack() as stack:  # a failed output, including a closed stdout, does not prevent the others
+    # a failed output, including a closed stdout, does not prevent the others
+    with ExitStack() as stack:
         stack.callback(_write, run, loaded, report, json)
-        _show(run, _listed(run, verbose=verbose, refuted=refuted), on_stderr=json == STDOUT)
+        _show(
+            run,
+            _listed(run, verbose=verbose, refuted=refuted),
+            on_stderr=json == STDOUT,
+        )
     from dpverify.harness.finished import exit_code
 
-    strict_papers = [key for key, spec in loaded.papers.items() if strict_pins or spec.strict_pins]
+    strict_papers = [
+        key for key, spec in loaded.papers.items() if strict_pins or spec.strict_pins
+    ]
     return exit_code(run, strict=strict, strict_pins=strict_papers)
 
 
@@ -202,7 +234,9 @@ def _inputs(specs: Path | None) -> Inputs:
     return Inputs(specs)
 
 
-def _whole_run(claims: Sequence[ClaimSpec], budget: str, seed: int, inputs: Inputs) -> WholeRun:
+def _whole_run(
+    claims: Sequence[ClaimSpec], budget: str, seed: int, inputs: Inputs
+) -> WholeRun:
     from dpverify.harness.finished import WholeRun
 
     return WholeRun(tuple(claim.key for claim in claims), budget, seed, inputs)
@@ -215,7 +249,11 @@ def _limit(specs: Specs, checks: str | None) -> float:
     """Return the default time limit of a call: 0, that is none, if all code comes with dpverify."""
     from dpverify.ledger.load import outside_papers
 
-    return CALL_SECONDS if checks is not None or outside_papers(Path.cwd()).keys() & specs.papers.keys() else 0.0
+    return (
+        CALL_SECONDS
+        if checks is not None or outside_papers(Path.cwd()).keys() & specs.papers.keys()
+        else 0.0
+    )
 
 
 def _listed(run: Run, *, verbose: bool, refuted: bool) -> Container[Status]:
@@ -250,7 +288,9 @@ def _check_report(folder: Path | None) -> None:
     try:
         recorded(folder)
     except (ReportError, OSError) as error:
-        raise BadInput("--report", folder, f"holds a report that cannot be read ({error})") from error
+        raise BadInput(
+            "--report", folder, f"holds a report that cannot be read ({error})"
+        ) from error
 
 
 def _check_pages(folder: Path | None, papers: Iterable[str]) -> None:
@@ -260,7 +300,9 @@ def _check_pages(folder: Path | None, papers: Iterable[str]) -> None:
     from dpverify.report.pages.layout import INDEX
     from dpverify.report.pages.write import OVERVIEW
 
-    pages = (name for key in sorted(papers) for name in (f"data/{key}.json", f"{key}.md"))
+    pages = (
+        name for key in sorted(papers) for name in (f"data/{key}.json", f"{key}.md")
+    )
     check_report(folder, (INDEX, f"figures/{OVERVIEW}", *pages))
 
 
@@ -274,7 +316,11 @@ def _write(run: Run, specs: Specs, folder: Path | None, json: str | None) -> Non
     from dpverify.report.pages.write import write_report
 
     target = Path(json).absolute() if json not in {None, STDOUT} else None
-    together = {target: encode(run)} if target is not None and (target.is_file() or not target.exists()) else {}
+    together = (
+        {target: encode(run)}
+        if target is not None and (target.is_file() or not target.exists())
+        else {}
+    )
     try:
         write_report([run], folder, specs.papers, together)
     except (ReportError, OSError) as error:

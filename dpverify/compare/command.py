@@ -16,7 +16,13 @@ from dpverify.compare.experiments.run import run_experiment
 from dpverify.compare.experiments.words import summary as experiment_summary
 from dpverify.compare.figure import experiment_svg, svg
 from dpverify.compare.page import COMPARISON_PAGE
-from dpverify.compare.records import CompareRequest, CompareResult, Comparisons, RecordedComparison, source_of
+from dpverify.compare.records import (
+    CompareRequest,
+    CompareResult,
+    Comparisons,
+    RecordedComparison,
+    source_of,
+)
 from dpverify.compare.run import compare
 from dpverify.compare.words import summary
 from dpverify.harness.run.backend import Backend
@@ -64,9 +70,14 @@ def run_compare(
         deliver(summary(result), encode(result), json, figure, lambda: svg(result))
         if report is not None and result.interrupted:
             out = sys.stderr if json == STDOUT else sys.stdout
-            out.write("the page of comparisons is as it was: this one was interrupted\n")
+            out.write(
+                "the page of comparisons is as it was: this one was interrupted\n"
+            )
         elif report is not None:
-            add(COMPARISON_PAGE, lambda: merged(COMPARISON_PAGE.read(report), recorded(request, result)))
+            add(
+                COMPARISON_PAGE,
+                lambda: merged(COMPARISON_PAGE.read(report), recorded(request, result)),
+            )
         return result.interrupted
 
     def repeat_experiment() -> bool:
@@ -75,32 +86,51 @@ def run_compare(
             EXPERIMENTS_PAGE.check_target(report)
         with rounds_on_stderr() as progress:
             result = run_experiment(request, progress, backend)
-        deliver(experiment_summary(result), encode(result), json, figure, lambda: experiment_svg(result))
+        deliver(
+            experiment_summary(result),
+            encode(result),
+            json,
+            figure,
+            lambda: experiment_svg(result),
+        )
         if report is not None and not result.interrupted:
-            complete = msgspec.structs.replace(result, versions=versions(), machine=machine(), commit=commit())
-            add(EXPERIMENTS_PAGE, lambda: with_result(EXPERIMENTS_PAGE.read(report), complete))
+            complete = msgspec.structs.replace(
+                result, versions=versions(), machine=machine(), commit=commit()
+            )
+            add(
+                EXPERIMENTS_PAGE,
+                lambda: with_result(EXPERIMENTS_PAGE.read(report), complete),
+            )
         return result.interrupted
 
-    return answer(compare_methods if experiment is None else repeat_experiment, json, figure)
+    return answer(
+        compare_methods if experiment is None else repeat_experiment, json, figure
+    )
 
 
 def _request(arguments: dict[str, Any]) -> CompareRequest:
     """Return the checked request of a comparison."""
     for name in ("epsilon", "delta"):
         if name not in arguments:
-            raise ArgumentError(name, None, f"must be given as --{name} unless --experiment is given")
+            raise ArgumentError(
+                name, None, f"must be given as --{name} unless --experiment is given"
+            )
     for name in ("test_data", "settings", "budget"):
         if name in arguments:
             raise ArgumentError(name, arguments[name], "goes with an experiment")
     return CompareRequest(**arguments)
 
 
-def _experiment_request(experiment: str, arguments: dict[str, Any]) -> ExperimentRequest:
+def _experiment_request(
+    experiment: str, arguments: dict[str, Any]
+) -> ExperimentRequest:
     """Return the request of an experiment; raise for settings that the experiment fixes, such as epsilon and lam."""
     names = {field.name for field in fields(ExperimentRequest)}
     for name, value in arguments.items():
         if name not in names:
-            raise ArgumentError(name, value, "must be left out: the experiment has its own")
+            raise ArgumentError(
+                name, value, "must be left out: the experiment has its own"
+            )
     return ExperimentRequest(experiment, **arguments)
 
 

@@ -25,8 +25,22 @@ from dpverify.compare.words import HEADS
 from dpverify.report import style
 from dpverify.report.numbers import show_float
 
-COLORS: Final = (style.GREY, style.BLUE, style.VERMILLION, style.GREEN, style.ORANGE, style.SKY)
-TABLE_COLORS: Final = (style.GREEN, style.ORANGE, style.GREY, style.SKY, style.VERMILLION, style.BLUE)
+COLORS: Final = (
+    style.GREY,
+    style.BLUE,
+    style.VERMILLION,
+    style.GREEN,
+    style.ORANGE,
+    style.SKY,
+)
+TABLE_COLORS: Final = (
+    style.GREEN,
+    style.ORANGE,
+    style.GREY,
+    style.SKY,
+    style.VERMILLION,
+    style.BLUE,
+)
 NETWORK_COLORS: Final = (
     style.SKY,
     style.VERMILLION,
@@ -60,14 +74,23 @@ class Margins:
         tall = (self.height - self.top - self.bottom - self.room) / 2
         left = self.left + column * (width + self.gap)
         bottom = self.bottom + (1 - row) * (tall + self.room)
-        box = (left / style.WIDTH, bottom / self.height, width / style.WIDTH, tall / self.height)
+        box = (
+            left / style.WIDTH,
+            bottom / self.height,
+            width / style.WIDTH,
+            tall / self.height,
+        )
         return figure.add_axes(box)
 
     def titles(self, figure: Figure, heading: str, subtitle: str, **how: Any) -> None:
         """Write the heading and the subtitle."""
         x = 0.12 / style.WIDTH
-        figure.text(x, 1 - 0.2 / self.height, heading, fontsize=10.5, fontweight="bold", **how)
-        figure.text(x, 1 - 0.42 / self.height, subtitle, fontsize=8.5, color=style.GREY, **how)
+        figure.text(
+            x, 1 - 0.2 / self.height, heading, fontsize=10.5, fontweight="bold", **how
+        )
+        figure.text(
+            x, 1 - 0.42 / self.height, subtitle, fontsize=8.5, color=style.GREY, **how
+        )
 
 
 SIDE_BY_SIDE: Final = Margins(5.6, 0.5, 0.15, 0.85, 0.72, 0.55, 0.5)
@@ -80,8 +103,12 @@ def draw(result: CompareResult) -> Figure:
     figure = SIDE_BY_SIDE.figure()
     for place, measure in enumerate(MEASURES):
         row, column = divmod(place, 2)
-        _panel(SIDE_BY_SIDE.place(figure, row, column), result, measure, has_names=row == 1)
-    SIDE_BY_SIDE.titles(figure, f"Methods compared on {result.data.name}", subtitle(result), va="center")
+        _panel(
+            SIDE_BY_SIDE.place(figure, row, column), result, measure, has_names=row == 1
+        )
+    SIDE_BY_SIDE.titles(
+        figure, f"Methods compared on {result.data.name}", subtitle(result), va="center"
+    )
     return figure
 
 
@@ -89,12 +116,29 @@ def _panel(axes: Axes, result: CompareResult, measure: str, *, has_names: bool) 
     for place, method in enumerate(result.methods):
         color = COLORS[place % len(COLORS)]
         values = [float(getattr(outcome, measure)) for outcome in method.outcomes]
-        axes.plot([place - 0.22] * len(values), values, ".", color=color, alpha=0.3, markersize=4, clip_on=False)
+        axes.plot(
+            [place - 0.22] * len(values),
+            values,
+            ".",
+            color=color,
+            alpha=0.3,
+            markersize=4,
+            clip_on=False,
+        )
         mean_interval = method.means[measure]
         if mean_interval.low is not None and mean_interval.high is not None:
-            around = [[mean_interval.mean - mean_interval.low], [mean_interval.high - mean_interval.mean]]
+            around = [
+                [mean_interval.mean - mean_interval.low],
+                [mean_interval.high - mean_interval.mean],
+            ]
             axes.errorbar(
-                [place], [mean_interval.mean], yerr=around, color=color, linewidth=1.4, capsize=4, capthick=1.2
+                [place],
+                [mean_interval.mean],
+                yerr=around,
+                color=color,
+                linewidth=1.4,
+                capsize=4,
+                capthick=1.2,
             )
         axes.plot([place], [mean_interval.mean], "o", color=color, markersize=3)
     axes.set_title(HEADS[measure], fontsize=9.0, fontweight="normal", pad=6)
@@ -109,7 +153,11 @@ def _panel(axes: Axes, result: CompareResult, measure: str, *, has_names: bool) 
 def subtitle(result: CompareResult) -> str:
     """Return a subtitle with the sizes of the data, the number of seeds and the privacy."""
     budget = f"ε = {show_float(result.epsilon, 3)}, δ = {show_float(result.delta, 3)}"
-    seeds = f"{result.done} seeds: dots; mean, 95% interval" if result.done > 1 else "1 seed, no interval"
+    seeds = (
+        f"{result.done} seeds: dots; mean, 95% interval"
+        if result.done > 1
+        else "1 seed, no interval"
+    )
     uncertified = " (not certified)" if result.data.standardised else ""
     return f"N = {result.data.n}, d = {result.data.d}; {seeds}; all but nsgd at {budget}{uncertified}"
 
@@ -135,7 +183,9 @@ def draw_table(table: DataTable, noise: str) -> Figure:
             axes.set_ylabel(label)
             axes.set_xlabel("passes over the data" if place else "")
     lines = figure.axes[0].lines
-    figure.legend(lines, names, loc="lower center", ncols=len(names), frameon=False, fontsize=8.5)
+    figure.legend(
+        lines, names, loc="lower center", ncols=len(names), frameon=False, fontsize=8.5
+    )
     words = f"n = {table.n}, d = {table.d}; noise as {noise} at δ = {show_float(DELTA)}; means over seeds"
     OVER_PASSES.titles(figure, f"Methods of wang2019 on {table.name}", words)
     return figure
@@ -145,35 +195,65 @@ def _curves(axes: Axes, rows: Sequence[MethodRow], column: int) -> None:
     """Draw a measure of each method over passes, without the point at 0 passes, since the axis is logarithmic."""
     for row, color in zip(rows, TABLE_COLORS, strict=True):
         mean = np.mean([run.path[1:] for run in row.runs], axis=0)
-        axes.plot(mean[:, 0], mean[:, column], color=color, linewidth=1.5, marker=".", markersize=4)
+        axes.plot(
+            mean[:, 0],
+            mean[:, column],
+            color=color,
+            linewidth=1.5,
+            marker=".",
+            markersize=4,
+        )
     low, high = axes.dataLim.x0, axes.dataLim.x1
     style.log_scale(axes, "x", 0.9 * low, 1.1 * high)
 
 
 def table_svg(table: DataTable, noise: str) -> bytes:
     """Return the figure of a table as SVG; equal results give equal bytes."""
-    return style.to_svg(lambda: draw_table(table, noise), f"Objective and gradient norm on {table.name}")
+    return style.to_svg(
+        lambda: draw_table(table, noise), f"Objective and gradient norm on {table.name}"
+    )
 
 
 def draw_network(table: NetworkTable) -> Figure:
     """Draw training and test error over iterations: the mean over seeds and their range."""
     margins = OVER_ITERATIONS
     figure = margins.figure()
-    epsilons = list(dict.fromkeys(row.epsilon for row in table.rows if row.epsilon is not None))
+    epsilons = list(
+        dict.fromkeys(row.epsilon for row in table.rows if row.epsilon is not None)
+    )
     methods = list(dict.fromkeys(row.method for row in table.rows))
-    sides = {"left": margins.left / style.WIDTH, "right": 1 - margins.right / style.WIDTH}
-    inner = sides | {"bottom": margins.bottom / margins.height, "top": 1 - margins.top / margins.height}
-    panels = figure.subplots(2, len(epsilons), sharex="col", sharey="row", squeeze=False, gridspec_kw=inner)
+    sides = {
+        "left": margins.left / style.WIDTH,
+        "right": 1 - margins.right / style.WIDTH,
+    }
+    inner = sides | {
+        "bottom": margins.bottom / margins.height,
+        "top": 1 - margins.top / margins.height,
+    }
+    panels = figure.subplots(
+        2, len(epsilons), sharex="col", sharey="row", squeeze=False, gridspec_kw=inner
+    )
     lines = dict[str, Line2D]()
     for column, epsilon in enumerate(epsilons):
         for place, axes in enumerate(panels[:, column]):
             for row in (row for row in table.rows if row.epsilon in (epsilon, None)):
-                lines[row.method] = _band(axes, row, 1 + place, methods.index(row.method))
-        panels[0, column].set_title(f"ε = {show_float(epsilon)}", fontsize=9.0, fontweight="normal")
+                lines[row.method] = _band(
+                    axes, row, 1 + place, methods.index(row.method)
+                )
+        panels[0, column].set_title(
+            f"ε = {show_float(epsilon)}", fontsize=9.0, fontweight="normal"
+        )
         panels[1, column].set_xlabel("iterations")
     panels[0, 0].set_ylabel("training error")
     panels[1, 0].set_ylabel("test error")
-    figure.legend(lines.values(), list(lines), loc="lower center", ncols=4, frameon=False, fontsize=8.5)
+    figure.legend(
+        lines.values(),
+        list(lines),
+        loc="lower center",
+        ncols=4,
+        frameon=False,
+        fontsize=8.5,
+    )
     words = f"n = {table.n}, d = {table.d}; means over seeds, with their range"
     margins.titles(figure, f"{table.network} on {table.data}", words)
     return figure
@@ -185,13 +265,25 @@ def _band(axes: Axes, row: NetworkRow, column: int, place: int) -> Line2D:
     dash = "-" if place < len(NETWORK_COLORS) else "--"
     steps = paths[0, :, 0]
     errors = paths[:, :, column]
-    axes.fill_between(steps, errors.min(axis=0), errors.max(axis=0), color=color, alpha=0.2, linewidth=0)
-    return axes.plot(steps, errors.mean(axis=0), color=color, linestyle=dash, linewidth=1.5)[0]
+    axes.fill_between(
+        steps,
+        errors.min(axis=0),
+        errors.max(axis=0),
+        color=color,
+        alpha=0.2,
+        linewidth=0,
+    )
+    return axes.plot(
+        steps, errors.mean(axis=0), color=color, linestyle=dash, linewidth=1.5
+    )[0]
 
 
 def network_svg(table: NetworkTable) -> bytes:
     """Return the figure of a network's table as SVG; equal results give equal bytes."""
-    return style.to_svg(lambda: draw_network(table), f"Errors over iterations, {table.network} on {table.data}")
+    return style.to_svg(
+        lambda: draw_network(table),
+        f"Errors over iterations, {table.network} on {table.data}",
+    )
 
 
 def experiment_svg(result: TableResult | NetworkResult) -> bytes:

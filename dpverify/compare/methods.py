@@ -1,12 +1,13 @@
 """The methods of a comparison, calibrated to the same (epsilon, delta), and a method without noise.
 
-Besides Algorithms 1 and 2 of tran2022 and DP-SRM, the methods include plain private gradient descent with full batches,
-and with batches drawn without replacement:
+Besides Algorithms 1 and 2 of tran2022 and DP-SRM, the methods include plain private
+gradient descent with full batches, and with batches drawn without replacement:
 
     w_{t+1} = w_t - eta ((1/B) sum over the batch of grad f(w_t, x_i) + Z_t),    Z_t ~ N(0, std^2 I)
 
-No example's gradient is longer than G. Replacing one example changes the mean by at most 2G/B if the example is drawn.
-The part of a gradient that depends on the example is clipped at the bound on the rows, which it never exceeds.
+No example's gradient is longer than G. Replacing one example changes the mean by at
+most 2G/B if the example is drawn. The part of a gradient that depends on the example is
+clipped at the bound on the rows, which it never exceeds.
 
 **Full batch** (dp-gd): T Gaussian steps, composed exactly, mu = sqrt(T) 2G / (N std). Smaller
 batches (dp-sgd, dp-srm): ``privacy.batches``.
@@ -41,7 +42,9 @@ from dpverify.problems.sampled_run import DescentParameters, NoisyDescent
 from dpverify.problems.stepped_run import LongRun
 from dpverify.train.records import NOT_CERTIFIED, Guarantee, Request, account, guarantee
 
-STANDARDISED = "columns were standardised with the training part's own means and deviations"
+STANDARDISED = (
+    "columns were standardised with the training part's own means and deviations"
+)
 
 ROUND_UP = 1.0 + 1e-12
 
@@ -72,12 +75,18 @@ def measured_steps(steps: int) -> list[int]:
     return sorted({place * steps // MAX_ITERATES for place in range(MAX_ITERATES)})
 
 
-def full_batch_std(examples: int, steps: int, lipschitz: float, epsilon: float, delta: float) -> float:
+def full_batch_std(
+    examples: int, steps: int, lipschitz: float, epsilon: float, delta: float
+) -> float:
     """Return ``sqrt(T) 2G/(N mu)``, the least noise deviation certified in ball arithmetic for full batches."""
     mu = safe_mu(epsilon, delta)
     if mu > 0.0 and certify(mu, epsilon, delta):
         return math.sqrt(steps) * 2.0 * lipschitz / (examples * mu) * ROUND_UP
-    raise check.ArgumentError("epsilon", epsilon, f"is out of reach at delta={delta!r}: nothing could be certified")
+    raise check.ArgumentError(
+        "epsilon",
+        epsilon,
+        f"is out of reach at delta={delta!r}: nothing could be certified",
+    )
 
 
 def step_length(problem: Regression, batch: int, steps: int, std: float) -> float:
@@ -91,13 +100,20 @@ def step_length(problem: Regression, batch: int, steps: int, std: float) -> floa
     longest = 1.0 / problem.smoothness
     if variance == 0.0:
         return longest
-    return min(longest, math.sqrt(2.0 * problem.gap / (problem.smoothness * steps * variance)))
+    return min(
+        longest, math.sqrt(2.0 * problem.gap / (problem.smoothness * steps * variance))
+    )
 
 
 def descend(problem: Regression, run: Descent, seed: int) -> Iterates:
     """Run the descent from w_1 = 0 and return its iterates."""
     numbers = DescentParameters(run.steps, run.batch, run.eta, run.std)
-    return record(NoisyDescent(batch_gradient(problem), len(problem.x), problem.start, numbers, seed=seed), run.steps)
+    return record(
+        NoisyDescent(
+            batch_gradient(problem), len(problem.x), problem.start, numbers, seed=seed
+        ),
+        run.steps,
+    )
 
 
 def record(run: LongRun, steps: int) -> Iterates:
@@ -117,23 +133,41 @@ class Method:
     name: str
     numbers: Descent  # T, B, eta and, for dp-gd and dp-sgd, the noise deviation
     sigma: float | None  # noise multiplier of Algorithms 1 and 2
-    noise_std: dict[str, float]  # standard deviation of one coordinate, by kind of noise
+    # standard deviation of one coordinate, by kind of noise
+    noise_std: dict[str, float]
     guarantee: Guarantee  # the certified guarantee
-    run: Callable[[Regression, int], Iterates]  # ``run(problem, seed)`` returns iterates
+    # ``run(problem, seed)`` returns iterates
+    run: Callable[[Regression, int], Iterates]
 
 
 Prepare = Callable[[Request, Dataset, Regression, int], Method]
 """Chooses the noise of a method for the common request, from N, d, G and L of the training part."""
 
 
-def _without_noise(request: Request, dataset: Dataset, problem: Regression, batch: int) -> Method:
+def _without_noise(
+    request: Request, dataset: Dataset, problem: Regression, batch: int
+) -> Method:
     """Prepare Algorithm 1 of tran2022 without noise, which is normalized descent with momentum."""
-    method = _normalized(DP_NSGD, request.changed(epsilon=None, delta=None, sigma=0.0), dataset, problem, batch)
-    return replace(method, name=WITHOUT_NOISE, guarantee=Guarantee(f"{NOT_CERTIFIED}: there is no noise"))
+    method = _normalized(
+        DP_NSGD,
+        request.changed(epsilon=None, delta=None, sigma=0.0),
+        dataset,
+        problem,
+        batch,
+    )
+    return replace(
+        method,
+        name=WITHOUT_NOISE,
+        guarantee=Guarantee(f"{NOT_CERTIFIED}: there is no noise"),
+    )
 
 
 def _normalized(
-    algorithm: Algorithm[Any], request: Request, dataset: Dataset, problem: Regression, batch: int
+    algorithm: Algorithm[Any],
+    request: Request,
+    dataset: Dataset,
+    problem: Regression,
+    batch: int,
 ) -> Method:
     """Prepare Algorithm 1 or 2 of tran2022, with the steps and the step length of the request."""
     del batch  # these algorithms use one example per step
@@ -141,34 +175,61 @@ def _normalized(
 
 
 def prepare_other(
-    algorithm: Algorithm[Any], request: Request, dataset: Dataset, problem: Regression, batch: int
+    algorithm: Algorithm[Any],
+    request: Request,
+    dataset: Dataset,
+    problem: Regression,
+    batch: int,
 ) -> Method:
     """Prepare any algorithm with its own defaults and about as many example gradients as the normalized methods."""
     names = ("lam", "scale", "seed")
-    shared: dict[str, Any] = {name: request.settings[name] for name in names if name in request.settings}
+    shared: dict[str, Any] = {
+        name: request.settings[name] for name in names if name in request.settings
+    }
     if "batch" in options(algorithm.settings):
         shared["batch"] = batch
     n = len(problem.x)
     gradients = request.settle(n).steps
-    shared["steps"] = max(1, round(gradients / algorithm.gradients_per_step(algorithm.complete(shared, n), n)))
+    shared["steps"] = max(
+        1,
+        round(
+            gradients / algorithm.gradients_per_step(algorithm.complete(shared, n), n)
+        ),
+    )
     epsilon = request.epsilon if algorithm.is_private else None
-    return _trained(Request(algorithm, epsilon=epsilon, delta=request.delta, **shared), dataset, problem)
+    return _trained(
+        Request(algorithm, epsilon=epsilon, delta=request.delta, **shared),
+        dataset,
+        problem,
+    )
 
 
 def _trained(request: Request, dataset: Dataset, problem: Regression) -> Method:
     """Calibrate the noise of a request, and run it as ``train`` does."""
     algorithm = request.algorithm
-    settings, certified = account(request, request.settle(len(problem.x)), dataset, problem)
-    numbers = Descent(getattr(settings, "batch", 1), settings.steps, 0.0, getattr(settings, "eta", 0.0))
+    settings, certified = account(
+        request, request.settle(len(problem.x)), dataset, problem
+    )
+    numbers = Descent(
+        getattr(settings, "batch", 1),
+        settings.steps,
+        0.0,
+        getattr(settings, "eta", 0.0),
+    )
     node_std = algorithm.constants(problem, settings).node_std
 
     def run(problem: Regression, seed: int) -> Iterates:
-        return record(algorithm.start(problem, msgspec.structs.replace(settings, seed=seed)), settings.steps)
+        return record(
+            algorithm.start(problem, msgspec.structs.replace(settings, seed=seed)),
+            settings.steps,
+        )
 
     return Method(algorithm.name, numbers, settings.sigma, node_std, certified, run)
 
 
-def _plain(name: str, request: Request, dataset: Dataset, problem: Regression, batch: int) -> Method:
+def _plain(
+    name: str, request: Request, dataset: Dataset, problem: Regression, batch: int
+) -> Method:
     """Prepare plain descent with as many example gradients as the normalized methods, up to one step."""
     n = len(problem.x)
     G = problem.lipschitz
@@ -182,7 +243,9 @@ def _plain(name: str, request: Request, dataset: Dataset, problem: Regression, b
         start = sampled_std(n, batch, steps, G, epsilon, delta)
         if start < math.inf:
             ratio = start * batch / (2.0 * G)
-            factor = least_factor(lambda f: [BatchSteps(batch / n, f * ratio, steps)], epsilon, delta)
+            factor = least_factor(
+                lambda f: [BatchSteps(batch / n, f * ratio, steps)], epsilon, delta
+            )
             if factor * start < std:
                 std = factor * start
                 how = "by composing the whole privacy loss of sampled batches"
@@ -191,10 +254,19 @@ def _plain(name: str, request: Request, dataset: Dataset, problem: Regression, b
     def run(problem: Regression, seed: int) -> Iterates:
         return descend(problem, numbers, seed)
 
-    return Method(name, numbers, None, {"gradient": std}, guarantee(epsilon, delta, dataset, how), run)
+    return Method(
+        name,
+        numbers,
+        None,
+        {"gradient": std},
+        guarantee(epsilon, delta, dataset, how),
+        run,
+    )
 
 
-def _full_batches(request: Request, dataset: Dataset, problem: Regression, batch: int) -> Method:
+def _full_batches(
+    request: Request, dataset: Dataset, problem: Regression, batch: int
+) -> Method:
     """Prepare plain descent with full batches."""
     del batch
     return _plain(FULL_BATCHES, request, dataset, problem, len(problem.x))
@@ -212,14 +284,26 @@ def accuracy(problem: Regression, epsilon: float, delta: float) -> float:
     n = len(problem.x)
     d = len(problem.start)
     product = problem.smoothness * problem.gap * d * math.log(1.0 / delta)
-    return min(problem.lipschitz, math.sqrt(problem.lipschitz / (n * epsilon) * math.sqrt(product)))
+    return min(
+        problem.lipschitz,
+        math.sqrt(problem.lipschitz / (n * epsilon) * math.sqrt(product)),
+    )
 
 
-def _recursive(request: Request, dataset: Dataset, problem: Regression, batch: int) -> Method:
+def _recursive(
+    request: Request, dataset: Dataset, problem: Regression, batch: int
+) -> Method:
     """Prepare DP-SRM with as many example gradients, two per drawn example; gamma = min(1, zeta) and C_2 = zeta."""
     zeta = accuracy(problem, *_budget(request))
     steps = max(1, round(request.settle(len(problem.x)).steps / (2 * batch)))
-    values = {"epochs": None, "steps": steps, "batch": batch, "eta": zeta, "gamma": min(1.0, zeta), "change_clip": zeta}
+    values = {
+        "epochs": None,
+        "steps": steps,
+        "batch": batch,
+        "eta": zeta,
+        "gamma": min(1.0, zeta),
+        "change_clip": zeta,
+    }
     method = _trained(request.changed(algorithm=DP_SRM, **values), dataset, problem)
     return replace(method, sigma=None)
 
@@ -244,7 +328,9 @@ BASELINE: Final = DP_NSGD.name
 """The method that is subtracted from the other methods."""
 
 
-def prepare(request: Request, name: str, dataset: Dataset, problem: Regression, batch: int) -> Method:
+def prepare(
+    request: Request, name: str, dataset: Dataset, problem: Regression, batch: int
+) -> Method:
     """Return a calibrated method: one of :data:`METHODS` or any other algorithm."""
     ready = PREPARE.get(name) or partial(prepare_other, algorithm_named(name))
     return ready(request, dataset, problem, batch)

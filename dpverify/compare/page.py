@@ -46,7 +46,9 @@ def differences(result: CompareResult, level: float) -> Differences:
     return {
         (first, second, measure): difference
         for first, second in PAIRS
-        for measure, difference in between(outcomes[first], outcomes[second], level).items()
+        for measure, difference in between(
+            outcomes[first], outcomes[second], level
+        ).items()
     }
 
 
@@ -77,13 +79,23 @@ def finding_sentences(results: Sequence[CompareResult]) -> list[str]:
     """Return the findings as sentences."""
     level = corrected_level(family(results))
     all_differences = [differences(result, level) for result in results]
-    answers = [_answers(result, of_result) for result, of_result in zip(results, all_differences, strict=True)]
-    return [_intervals(results), _outcome_counts(all_differences), _overview(results), *answers]
+    answers = [
+        _answers(result, of_result)
+        for result, of_result in zip(results, all_differences, strict=True)
+    ]
+    return [
+        _intervals(results),
+        _outcome_counts(all_differences),
+        _overview(results),
+        *answers,
+    ]
 
 
 def comparison_name(result: CompareResult) -> str:
     """Return the name of a comparison as markdown."""
-    return f"{md.code(result.data.name)} at $`\\epsilon = {show_float(result.epsilon)}`$"
+    return (
+        f"{md.code(result.data.name)} at $`\\epsilon = {show_float(result.epsilon)}`$"
+    )
 
 
 def _intervals(results: Sequence[CompareResult]) -> str:
@@ -99,7 +111,11 @@ def _intervals(results: Sequence[CompareResult]) -> str:
 def _overview(results: Sequence[CompareResult]) -> str:
     """Return a table with one row per comparison and method: means with 95% intervals."""
     rows = [
-        [comparison_name(result), md.code(method.name), *(method.means[measure].shown() for measure in MEASURES)]
+        [
+            comparison_name(result),
+            md.code(method.name),
+            *(method.means[measure].shown() for measure in MEASURES),
+        ]
         for result in results
         for method in result.methods
     ]
@@ -110,14 +126,22 @@ def _outcome_counts(all_differences: Sequence[Differences]) -> str:
     """Return a table that counts, for each pair and measure, the comparisons by outcome."""
     rows = []
     for first, second, question in QUESTIONS:
-        cells = [_counted([of_result[first, second, measure] for of_result in all_differences]) for measure in MEASURES]
+        cells = [
+            _counted(
+                [of_result[first, second, measure] for of_result in all_differences]
+            )
+            for measure in MEASURES
+        ]
         rows.append([f"{md.code(first)} against {md.code(second)}\n{question}", *cells])
     return md.table(["pair", *MEASURE_HEADS], rows)
 
 
 def _counted(intervals: Sequence[MeanInterval]) -> str:
     number = Counter(difference.seen for difference in intervals)
-    return "\n".join(f"{outcome} in {count} of {len(intervals)}" for outcome, count in sorted(number.items()))
+    return "\n".join(
+        f"{outcome} in {count} of {len(intervals)}"
+        for outcome, count in sorted(number.items())
+    )
 
 
 def _answers(result: CompareResult, all_differences: Differences) -> str:
@@ -125,7 +149,10 @@ def _answers(result: CompareResult, all_differences: Differences) -> str:
     lines = [
         f"{md.code(first)} against {md.code(second)}: "
         + "; ".join(
-            _difference_sentence(PHRASES[measure], all_differences[first, second, measure]) for measure in MEASURES
+            _difference_sentence(
+                PHRASES[measure], all_differences[first, second, measure]
+            )
+            for measure in MEASURES
         )
         for first, second, _ in QUESTIONS
     ]
@@ -142,7 +169,9 @@ def _difference_sentence(measure: str, difference: MeanInterval) -> str:
 def _without_sign(difference: MeanInterval) -> MeanInterval:
     if difference.low is None or difference.high is None or difference.mean >= 0:
         return difference
-    return MeanInterval(mean=-difference.mean, low=-difference.high, high=-difference.low)
+    return MeanInterval(
+        mean=-difference.mean, low=-difference.high, high=-difference.low
+    )
 
 
 INTRODUCTION = (
@@ -172,7 +201,11 @@ def page(comparisons: Comparisons) -> str:
             *finding_sentences(results),
             "What these numbers do not show:",
             _notes(results),
-            *(block for comparison, name in pictured for block in _section(comparison, name, level)),
+            *(
+                block
+                for comparison, name in pictured
+                for block in _section(comparison, name, level)
+            ),
         ]
     )
 
@@ -181,7 +214,12 @@ def figure_names(comparisons: Comparisons) -> list[str]:
     """Return the file names of the figures, one for each comparison."""
     names: list[str] = []
     for comparison in comparisons.comparisons:
-        stem = slug("comparison", comparison.result.data.name, "epsilon", show_float(comparison.result.epsilon))
+        stem = slug(
+            "comparison",
+            comparison.result.data.name,
+            "epsilon",
+            show_float(comparison.result.epsilon),
+        )
         name = f"{stem}.svg"
         number = 2
         while name in names:
@@ -205,12 +243,19 @@ def _section(comparison: RecordedComparison, name: str, level: float) -> Iterato
 
 def _setting(result: CompareResult) -> str:
     data = result.data
-    numbers = [("G", result.lipschitz), ("L", result.smoothness), ("lam", result.lam), ("delta", result.delta)]
+    numbers = [
+        ("G", result.lipschitz),
+        ("L", result.smoothness),
+        ("lam", result.lam),
+        ("delta", result.delta),
+    ]
     parts = [
         f"N = {data.n} examples to train on and {result.tested} to test on, d = {data.d} features,",
         f"classes {md.prose(data.called)}.",
         f"{', '.join(f'{name} = {show_float(value)}' for name, value in numbers)}, rows: {result.scale}.",
-        f"{result.done} of {result.seeds} seeds; interrupted." if result.interrupted else f"{result.done} seeds.",
+        f"{result.done} of {result.seeds} seeds; interrupted."
+        if result.interrupted
+        else f"{result.done} seeds.",
         STANDARDISED if data.standardised else "",
     ]
     return " ".join(filter(None, parts))
@@ -223,12 +268,18 @@ def _methods(result: CompareResult) -> str:
             str(method.steps),
             str(method.batch),
             show_float(method.eta),
-            ", ".join(f"{show_float(value)} ({kind})" for kind, value in method.noise_std.items()),
+            ", ".join(
+                f"{show_float(value)} ({kind})"
+                for kind, value in method.noise_std.items()
+            ),
             md.prose(method.privacy),
         ]
         for method in result.methods
     ]
-    return md.table(["method", "T", "batch", "eta", "deviation of the noise", "what is certified"], rows)
+    return md.table(
+        ["method", "T", "batch", "eta", "deviation of the noise", "what is certified"],
+        rows,
+    )
 
 
 def _differences(all_differences: Differences) -> str:
@@ -257,7 +308,9 @@ def _notes(results: Sequence[CompareResult]) -> str:
 
 def comparison_figures(comparisons: Comparisons) -> dict[str, bytes]:
     """Return the figures of all comparisons as a dict from file name to content."""
-    named_comparisons = zip(figure_names(comparisons), comparisons.comparisons, strict=True)
+    named_comparisons = zip(
+        figure_names(comparisons), comparisons.comparisons, strict=True
+    )
     return {name: svg(comparison.result) for name, comparison in named_comparisons}
 
 

@@ -34,7 +34,9 @@ class MeanInterval(Record, frozen=True, kw_only=True):
         """Direction of a difference if its interval excludes 0."""
         if self.low is not None and self.low > 0:
             return "higher"
-        return "lower" if self.high is not None and self.high < 0 else "no difference seen"
+        return (
+            "lower" if self.high is not None and self.high < 0 else "no difference seen"
+        )
 
     def shown(self, sign: str = "") -> str:
         """Return ``mean [low, high]`` with four decimals, or ``mean [no interval]`` for a single seed."""
@@ -44,16 +46,23 @@ class MeanInterval(Record, frozen=True, kw_only=True):
 
 
 def interval(
-    values: Sequence[float], level: float = LEVEL, lower: float = -math.inf, upper: float = math.inf
+    values: Sequence[float],
+    level: float = LEVEL,
+    lower: float = -math.inf,
+    upper: float = math.inf,
 ) -> MeanInterval:
     """Return the mean and its t-interval ``mean -+ t s/sqrt(S)``, clipped to [lower, upper]."""
     count = len(values)
     mean = math.fsum(values) / count
     if count < 2:
         return MeanInterval(mean=mean, low=None, high=None)
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (count - 1))
+    deviation = math.sqrt(
+        math.fsum((value - mean) ** 2 for value in values) / (count - 1)
+    )
     half = float(stdtrit(count - 1, 0.5 + level / 2)) * deviation / math.sqrt(count)
-    return MeanInterval(mean=mean, low=max(mean - half, lower), high=min(mean + half, upper))
+    return MeanInterval(
+        mean=mean, low=max(mean - half, lower), high=min(mean + half, upper)
+    )
 
 
 def corrected_level(count: int) -> float:
@@ -61,7 +70,8 @@ def corrected_level(count: int) -> float:
     return 1.0 - (1.0 - LEVEL) / count
 
 
-MOST_EPSILON = 1e6  # larger values are useless, and exceed the float range of the accountants
+# larger values are useless, and exceed the float range of the accountants
+MOST_EPSILON = 1e6
 
 
 @dataclass(frozen=True)
@@ -73,17 +83,20 @@ class CompareRequest:
     epsilon, delta : float
         Privacy of every private method, for replacing one example.
     data, n, steps, epochs, eta, lam, scale, standardise
-        As in ``Request``. ``eta`` and ``steps`` are those of the normalized methods; the other methods evaluate as many
-        example gradients. ``scale`` is ``unit`` or ``clip``. Epochs are passes over the training part.
+        As in ``Request``. ``eta`` and ``steps`` are those of the normalized methods;
+        the other methods evaluate as many example gradients. ``scale`` is ``unit`` or
+        ``clip``. Epochs are passes over the training part.
     batch : int or None
-        Batch size of the methods that draw batches; by default the rounded square root of N.
+        Batch size of the methods that draw batches; by default the rounded square root
+        of N.
     test_part : float
         Fraction of the data that is held out, above 0 and below 1.
     seeds, seed : int
-        Number of seeds S and first seed: the seeds are seed, .., seed + S - 1. Each seed has its own split, which all
-        methods share.
+        Number of seeds S and first seed: the seeds are seed, .., seed + S - 1. Each
+        seed has its own split, which all methods share.
     also : tuple of str
-        Further algorithms, as names or ``file.py:NAME``. They use their own defaults and as many example gradients.
+        Further algorithms, as names or ``file.py:NAME``. They use their own defaults
+        and as many example gradients.
 
     Raises
     ------
@@ -109,11 +122,19 @@ class CompareRequest:
 
     def __post_init__(self) -> None:
         if self.scale not in ("unit", "clip"):
-            raise check.ArgumentError("scale", self.scale, "must be one of unit, clip: G may not depend on the data")
+            raise check.ArgumentError(
+                "scale",
+                self.scale,
+                "must be one of unit, clip: G may not depend on the data",
+            )
         if not check.positive(test_part=self.test_part) < 1.0:
-            raise check.ArgumentError("test_part", self.test_part, "must be above 0 and below 1")
+            raise check.ArgumentError(
+                "test_part", self.test_part, "must be above 0 and below 1"
+            )
         if check.positive(epsilon=self.epsilon) > MOST_EPSILON:
-            raise check.ArgumentError("epsilon", self.epsilon, f"must be at most {MOST_EPSILON:.0e}")
+            raise check.ArgumentError(
+                "epsilon", self.epsilon, f"must be at most {MOST_EPSILON:.0e}"
+            )
         check.whole(2, seeds=self.seeds)
         if self.batch is not None:
             check.whole(1, batch=self.batch)
@@ -124,7 +145,19 @@ class CompareRequest:
 
     def shared(self) -> Request:
         """Return the settings that all methods share, as a checked request to train."""
-        names = ("epsilon", "delta", "data", "n", "steps", "epochs", "eta", "lam", "scale", "standardise", "seed")
+        names = (
+            "epsilon",
+            "delta",
+            "data",
+            "n",
+            "steps",
+            "epochs",
+            "eta",
+            "lam",
+            "scale",
+            "standardise",
+            "seed",
+        )
         return Request(**{name: getattr(self, name) for name in names})
 
     @property
@@ -141,7 +174,10 @@ class CompareRequest:
             elif isinstance(value, tuple):
                 words += [word for item in value for word in (option, item)]
             else:
-                words += [option, value.name if isinstance(value, Path) else show_word(value)]
+                words += [
+                    option,
+                    value.name if isinstance(value, Path) else show_word(value),
+                ]
         return shlex.join(words)
 
 
@@ -165,12 +201,15 @@ class SeedOutcome(Record, frozen=True, kw_only=True):
     """The results of one seed."""
 
     seed: int
-    gradient_norm: float  # norm of the gradient on the training part, at the last iterate
-    # mean of the norm over at most 50 evenly spaced iterates of w_1, .., w_T: approximates the expected norm at an
-    # iterate drawn at random, which Theorems 6 and 9 bound
+    # norm of the gradient on the training part, at the last iterate
+    gradient_norm: float
+    # mean of the norm over at most 50 evenly spaced iterates of w_1, .., w_T:
+    # approximates the expected norm at an iterate drawn at random, which Theorems 6 and
+    # 9 bound
     mean_gradient_norm: float
     loss: float  # objective on the training part, at the last iterate
-    test_error: float  # fraction of the test part that is misclassified, at the last iterate
+    # fraction of the test part that is misclassified, at the last iterate
+    test_error: float
 
 
 class MethodResult(Record, frozen=True, kw_only=True):
@@ -179,15 +218,19 @@ class MethodResult(Record, frozen=True, kw_only=True):
     name: str  # as in ``METHODS``
     steps: int  # T
     batch: int  # examples per step
-    eta: float  # length of a step (nsgd) or step size (gd, sgd); 0 for an algorithm without one
+    # length of a step (nsgd) or step size (gd, sgd); 0 for an algorithm without one
+    eta: float
     sigma: float | None = None  # noise multiplier of Algorithms 1 and 2
-    noise_std: dict[str, float]  # standard deviation of one coordinate, by kind of noise
-    epsilon: float | None = None  # the guarantee for replacing one example, if one is certified
+    # standard deviation of one coordinate, by kind of noise
+    noise_std: dict[str, float]
+    # the guarantee for replacing one example, if one is certified
+    epsilon: float | None = None
     delta: float | None = None
     privacy: str  # the guarantee in words, or the reason why there is none
     outcomes: list[SeedOutcome]  # one per seed
     means: dict[str, MeanInterval]  # measure -> mean
-    minus_dp_nsgd: dict[str, MeanInterval]  # measure -> mean difference to dp-nsgd over seeds
+    # measure -> mean difference to dp-nsgd over seeds
+    minus_dp_nsgd: dict[str, MeanInterval]
 
 
 class CompareResult(Record, frozen=True, kw_only=True):
@@ -227,7 +270,10 @@ def differences(
 ) -> dict[str, MeanInterval]:
     """Return the interval of the mean difference to ``base`` for each measure; seeds are paired, with equal splits."""
     pairs = list(zip(outcomes, base, strict=True))
-    return {m: interval([getattr(a, m) - getattr(b, m) for a, b in pairs], level) for m in MEASURES}
+    return {
+        m: interval([getattr(a, m) - getattr(b, m) for a, b in pairs], level)
+        for m in MEASURES
+    }
 
 
 class Repeatable(Record, frozen=True, kw_only=True):

@@ -25,7 +25,14 @@ from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems.data import Dataset, is_bundled, load_dataset
 from dpverify.problems.errors import MOST_CLASSES
-from dpverify.problems.regression import Regression, gradient_norm, measured, predicted, regression_problem, scaled
+from dpverify.problems.regression import (
+    Regression,
+    gradient_norm,
+    measured,
+    predicted,
+    regression_problem,
+    scaled,
+)
 from dpverify.problems.rows import RowScaling
 from dpverify.problems.sparse.rows import CsrRows, Rows
 from dpverify.shared_types import ReportProgress
@@ -47,18 +54,20 @@ def compare(
     request : CompareRequest
         The checked request.
     report : callable or None
-        Progress callback ``report(done, total, label)``, called after each run and while a file is read.
+        Progress callback ``report(done, total, label)``, called after each run and
+        while a file is read.
     dataset : Dataset or None
-        Data made from arrays by ``dataset_of``, used instead of ``request.data``. Such data are standardised only on
-        request.
+        Data made from arrays by ``dataset_of``, used instead of ``request.data``. Such
+        data are standardised only on request.
     backend : Backend or None
-        Executes and caches the runs. By default they run in this process without a cache.
+        Executes and caches the runs. By default they run in this process without a
+        cache.
 
     Returns
     -------
     CompareResult
-        The whole comparison. After Ctrl-C or the loss of the cluster, it contains the seeds that every method has
-        finished.
+        The whole comparison. After Ctrl-C or the loss of the cluster, it contains the
+        seeds that every method has finished.
 
     Raises
     ------
@@ -74,7 +83,11 @@ def compare(
     first = _split(request, dataset, request.seed)
     problem = first.problem
     n = len(problem.x)
-    batch = round(math.sqrt(n)) if request.batch is None else check.whole(1, n, batch=request.batch)
+    batch = (
+        round(math.sqrt(n))
+        if request.batch is None
+        else check.whole(1, n, batch=request.batch)
+    )
     work = Comparison(request, dataset, batch)
     methods = work.methods
     outcomes, interrupted = _run(work, report, backend)
@@ -92,12 +105,19 @@ def compare(
         done=len(base),
         interrupted=interrupted,
         seconds=time.perf_counter() - began,
-        methods=[_result(method, mine, base) for method, mine in zip(methods, outcomes, strict=True)],
+        methods=[
+            _result(method, mine, base)
+            for method, mine in zip(methods, outcomes, strict=True)
+        ],
         notes=_notes(dataset.standardised),
     )
 
 
-def _load(request: CompareRequest, report: ReportProgress | None = None, arrays: Dataset | None = None) -> Dataset:
+def _load(
+    request: CompareRequest,
+    report: ReportProgress | None = None,
+    arrays: Dataset | None = None,
+) -> Dataset:
     """Load the data unchanged; ``standardised`` of the result says whether to standardise columns after the split."""
 
     def progress(done: int, size: int) -> None:
@@ -105,12 +125,22 @@ def _load(request: CompareRequest, report: ReportProgress | None = None, arrays:
             report(done, size, f"reading {request.data}")
 
     is_bundled_data = arrays is None and is_bundled(request.data)
-    standardise = is_bundled_data if request.standardise is None else request.standardise
+    standardise = (
+        is_bundled_data if request.standardise is None else request.standardise
+    )
     dataset = arrays or load_dataset(
-        request.data, standardise=False, dense=standardise, most=MOST_CLASSES, progress=progress
+        request.data,
+        standardise=False,
+        dense=standardise,
+        most=MOST_CLASSES,
+        progress=progress,
     )
     if standardise and isinstance(dataset.x, CsrRows):
-        raise check.ArgumentError("standardise", standardise, "must be left out for sparse rows: it would fill them")
+        raise check.ArgumentError(
+            "standardise",
+            standardise,
+            "must be left out for sparse rows: it would fill them",
+        )
     if request.n is not None:
         dataset = dataset.sample(request.n, generator(request.seed, SAMPLE_STREAM))
     test_size(len(dataset.x), request.test_part)
@@ -118,7 +148,13 @@ def _load(request: CompareRequest, report: ReportProgress | None = None, arrays:
 
 
 def _split(request: CompareRequest, dataset: Dataset, seed: int) -> Split:
-    return split(dataset, request.test_part, generator(seed, SPLIT_STREAM), request.scale, request.lam)
+    return split(
+        dataset,
+        request.test_part,
+        generator(seed, SPLIT_STREAM),
+        request.scale,
+        request.lam,
+    )
 
 
 class Comparison:
@@ -133,14 +169,18 @@ class Comparison:
         self.dataset = dataset
         self.batch = batch
         self.names = (*METHODS, *request.also)
-        same = replace(request, data=None, seeds=2)  # a run does not depend on the number of seeds
+        # a run does not depend on the number of seeds
+        same = replace(request, data=None, seeds=2)
         self.request_key = f"compare {same!r} {dataset.digest}"
 
     @cached_property
     def methods(self) -> list[Method]:
         """The methods, calibrated for the split of the first seed."""
         problem = _split(self.request, self.dataset, self.request.seed).problem
-        return [prepare(self.request.shared(), name, self.dataset, problem, self.batch) for name in self.names]
+        return [
+            prepare(self.request.shared(), name, self.dataset, problem, self.batch)
+            for name in self.names
+        ]
 
     def __getstate__(self) -> dict[str, object]:
         """Exclude the methods, which can be computed again."""
@@ -150,7 +190,9 @@ class Comparison:
         """Run one method on one seed."""
         index, place = divmod(block, len(self.names))
         seed = self.request.seed + index
-        return _measure(self.methods[place], _split(self.request, self.dataset, seed), seed)
+        return _measure(
+            self.methods[place], _split(self.request, self.dataset, seed), seed
+        )
 
 
 def _run(
@@ -164,10 +206,16 @@ def _run(
         return f"seed {outcome.seed}, {work.names[number % count]}"
 
     outcomes, interrupted = (backend or Backend()).run(work, total, label, report)
-    done = next((number for number in range(total) if number not in outcomes), total) // count
+    done = (
+        next((number for number in range(total) if number not in outcomes), total)
+        // count
+    )
     if done == 0:
         raise KeyboardInterrupt
-    return [[outcomes[index * count + place] for index in range(done)] for place in range(count)], interrupted
+    return [
+        [outcomes[index * count + place] for index in range(done)]
+        for place in range(count)
+    ], interrupted
 
 
 def _measure(method: Method, parts: Split, seed: int) -> SeedOutcome:
@@ -177,15 +225,25 @@ def _measure(method: Method, parts: Split, seed: int) -> SeedOutcome:
         iterates = method.run(problem, seed)
         w = iterates.last
         loss, norm = measured(problem, w)
-        mean = math.fsum(gradient_norm(problem, iterate) for iterate in iterates.selected) / len(iterates.selected)
+        mean = math.fsum(
+            gradient_norm(problem, iterate) for iterate in iterates.selected
+        ) / len(iterates.selected)
         wrong = float(np.mean(predicted(problem, w, parts.x_test) != parts.y_test))
     if not (math.isfinite(loss) and math.isfinite(norm) and math.isfinite(mean)):
         value = f"a loss of {loss} by {method.name}"
         raise check.ArgumentError("eta or epsilon", value, "must keep the loss finite")
-    return SeedOutcome(seed=seed, gradient_norm=norm, mean_gradient_norm=mean, loss=loss, test_error=wrong)
+    return SeedOutcome(
+        seed=seed,
+        gradient_norm=norm,
+        mean_gradient_norm=mean,
+        loss=loss,
+        test_error=wrong,
+    )
 
 
-def _result(method: Method, outcomes: list[SeedOutcome], baseline: list[SeedOutcome]) -> MethodResult:
+def _result(
+    method: Method, outcomes: list[SeedOutcome], baseline: list[SeedOutcome]
+) -> MethodResult:
     return MethodResult(
         name=method.name,
         steps=method.numbers.steps,
@@ -198,7 +256,9 @@ def _result(method: Method, outcomes: list[SeedOutcome], baseline: list[SeedOutc
         privacy=method.guarantee.words,
         outcomes=outcomes,
         means=intervals(outcomes),
-        minus_dp_nsgd={} if method.name == BASELINE else differences(outcomes, baseline),
+        minus_dp_nsgd={}
+        if method.name == BASELINE
+        else differences(outcomes, baseline),
     )
 
 
@@ -234,18 +294,29 @@ def test_size(n: int, part: float) -> int:
     """Return how many of n examples are held out: ``part * n`` rounded, at least 1."""
     held_out = max(1, round(part * n))
     if held_out >= n:
-        raise check.ArgumentError("test_part", part, f"must leave at least one of the {n} examples for training")
+        raise check.ArgumentError(
+            "test_part",
+            part,
+            f"must leave at least one of the {n} examples for training",
+        )
     return held_out
 
 
-def split(dataset: Dataset, part: float, rng: Generator, scale: RowScaling, lam: float) -> Split:
+def split(
+    dataset: Dataset, part: float, rng: Generator, scale: RowScaling, lam: float
+) -> Split:
     """Hold out a random part of the examples. Both parts keep the order of the examples."""
     n = len(dataset.x)
     held_out = np.zeros(n, dtype=np.bool_)
     held_out[rng.permutation(n)[: test_size(n, part)]] = True
     x = dataset.x[~held_out]
     x_test = dataset.x[held_out]
-    if dataset.standardised and not isinstance(x, CsrRows) and not isinstance(x_test, CsrRows):  # else rejected
+    # else rejected
+    if (
+        dataset.standardised
+        and not isinstance(x, CsrRows)
+        and not isinstance(x_test, CsrRows)
+    ):
         x, x_test = _standardised(x, x_test)
     rows = scaled(x, scale)
     y = dataset.y[~held_out]
@@ -261,5 +332,7 @@ def _standardised(x: Matrix, x_test: Matrix) -> tuple[Matrix, Matrix]:
     deviation = (x / unit).std(axis=0)
     constant = deviation <= 1e-14
     safe = np.where(constant, 1.0, deviation)
-    first, second = (np.where(constant, 0.0, (part / unit - mean) / safe) for part in (x, x_test))
+    first, second = (
+        np.where(constant, 0.0, (part / unit - mean) / safe) for part in (x, x_test)
+    )
     return first, second

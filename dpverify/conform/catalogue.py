@@ -28,7 +28,8 @@ class TwoWorlds:
     """Two neighbouring worlds, a run in each, and the epsilon that the promise has there, by delta."""
 
     name: str
-    one: Callable[[np.random.Generator], Any]  # one run; returns the concatenated released vectors
+    # one run; returns the concatenated released vectors
+    one: Callable[[np.random.Generator], Any]
     other: Callable[[np.random.Generator], Any]
     allowed: Callable[[float], float]
     towards: Any  # unit vector along the gradient that differs
@@ -36,7 +37,10 @@ class TwoWorlds:
     def draws(self, count: int, seed: int) -> tuple[Any, Any]:
         """So many runs in each world; two arrays of shape (count, numbers released)."""
         sides = enumerate((self.one, self.other))
-        first, second = (np.array([run(np.random.default_rng([seed, k, i])) for i in range(count)]) for k, run in sides)
+        first, second = (
+            np.array([run(np.random.default_rng([seed, k, i])) for i in range(count)])
+            for k, run in sides
+        )
         return first, second
 
 
@@ -55,7 +59,9 @@ Auditor: TypeAlias = Callable[[Given], str]
 """Describes the violation of the promise that it found; an empty text means no violation."""
 
 
-def given(optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int) -> Given:
+def given(
+    optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int
+) -> Given:
     """Make the cases: two steps on the pairs of batches of the kit's own audit, and runs on batches that are drawn."""
     guarded = GuardedOptimizer(optimizer, promise).optimizer
     return Given(optimizer, promise, list(_cases(guarded, promise)), alpha, seed)
@@ -65,10 +71,14 @@ def _cases(optimizer: PrivateOptimizer, promise: Promise) -> Iterator[TwoWorlds]
     if promise.covariance is None and promise.memory is None:
 
         def of_steps(delta: float) -> float:
-            return epsilon(promise.deviation / promise.joint_sensitivity, delta, steps=STEPS).upper
+            return epsilon(
+                promise.deviation / promise.joint_sensitivity, delta, steps=STEPS
+            ).upper
 
         for words, first, second, towards in all_pairs(promise):
-            yield TwoWorlds(words, _on(optimizer, first), _on(optimizer, second), of_steps, towards)
+            yield TwoWorlds(
+                words, _on(optimizer, first), _on(optimizer, second), of_steps, towards
+            )
     sampling = promise.sampling
     if optimizer.batches is None or sampling == "epochs":
         return
@@ -77,7 +87,13 @@ def _cases(optimizer: PrivateOptimizer, promise: Promise) -> Iterator[TwoWorlds]
     mark = 1e6 * promise.clip * axis
 
     def of_runs(delta: float) -> float:
-        return epsilon(promise.joint_multiplier, delta, steps=promise.steps, rate=rate, sampling=sampling).upper
+        return epsilon(
+            promise.joint_multiplier,
+            delta,
+            steps=promise.steps,
+            rate=rate,
+            sampling=sampling,
+        ).upper
 
     second = mark[:0] if sampling == "poisson" else -mark
     with_it, without = (_drawn(optimizer, promise, first) for first in (mark, second))
@@ -91,27 +107,42 @@ def all_pairs(promise: Promise) -> Iterator[tuple[str, Any, Any, Any]]:
         yield words, first, second, axis[0]
     slant = np.ones((1, promise.dimension)) / np.sqrt(promise.dimension)
     mark = 1e6 * promise.clip * slant
-    yield "all coordinates", mark, mark[:0] if promise.neighbours == "add-remove" else -mark, slant[0]
+    yield (
+        "all coordinates",
+        mark,
+        mark[:0] if promise.neighbours == "add-remove" else -mark,
+        slant[0],
+    )
 
 
-def _on(optimizer: PrivateOptimizer, gradients: Any) -> Callable[[np.random.Generator], Any]:
+def _on(
+    optimizer: PrivateOptimizer, gradients: Any
+) -> Callable[[np.random.Generator], Any]:
     return lambda rng: run_on(optimizer, [gradients] * STEPS, rng)
 
 
-def _drawn(optimizer: PrivateOptimizer, promise: Promise, mark: Any) -> Callable[[np.random.Generator], Any]:
+def _drawn(
+    optimizer: PrivateOptimizer, promise: Promise, mark: Any
+) -> Callable[[np.random.Generator], Any]:
     """A run on the optimizer's own batches; example 0 has the gradient ``mark``, or none, and all others have 0."""
 
     def run(rng: np.random.Generator) -> Any:
         assert optimizer.batches is not None
-        drawn = islice(optimizer.batches(promise.examples, promise.steps, rng), promise.steps)
-        return run_on(optimizer, (_gradients(np.asarray(batch), mark) for batch in drawn), rng)
+        drawn = islice(
+            optimizer.batches(promise.examples, promise.steps, rng), promise.steps
+        )
+        return run_on(
+            optimizer, (_gradients(np.asarray(batch), mark) for batch in drawn), rng
+        )
 
     return run
 
 
 def _gradients(batch: Any, mark: Any) -> Any:
     first = batch == 0
-    return np.concatenate([np.zeros((int((~first).sum()), mark.shape[1])), *[mark] * int(first.sum())])
+    return np.concatenate(
+        [np.zeros((int((~first).sum()), mark.shape[1])), *[mark] * int(first.sum())]
+    )
 
 
 def judge(
@@ -137,7 +168,10 @@ def judge(
             if test.status == "not tested":
                 untested.add(test.name)
     seconds = (time.process_time() - began) / seeds
-    answers = [_ask(auditor, audit, optimizer, promise, alpha, seed) for auditor, audit in auditors.items()]
+    answers = [
+        _ask(auditor, audit, optimizer, promise, alpha, seed)
+        for auditor, audit in auditors.items()
+    ]
     by = max(set(failed_tests), key=failed_tests.count) if failed_tests else ""
     return CatalogueEntry(
         target=target,
@@ -151,7 +185,12 @@ def judge(
 
 
 def _ask(
-    auditor: str, audit: Auditor, optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int
+    auditor: str,
+    audit: Auditor,
+    optimizer: PrivateOptimizer,
+    promise: Promise,
+    alpha: float,
+    seed: int,
 ) -> Answer:
     began = time.process_time()
     broken = False
@@ -162,4 +201,6 @@ def _ask(
         answer = error.reason.removeprefix("raised ")
         broken = True
     answer = " ".join(answer.split())[:200]
-    return Answer(auditor=auditor, says=answer, broken=broken, seconds=time.process_time() - began)
+    return Answer(
+        auditor=auditor, says=answer, broken=broken, seconds=time.process_time() - began
+    )

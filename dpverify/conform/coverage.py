@@ -21,12 +21,21 @@ FIRST_STEPS = 8  # tested steps at the start of a longer run
 LAST_STEPS = 4
 MIDDLE_STEPS = 8
 MOST_STEPS = 2000  # later steps are not tested
-MOST_WALKED = 5 * 10**7  # total gradient entries up to the last tested step: in large dimensions that step is earlier
-WINDOW = 8  # consecutive steps whose noise is tested; a long run has three such windows: start, middle, end
-MOST_GRADIENTS = 2**26  # entries of a batch, 0.5 GB; larger Poisson samples are tested only up to batch + 1
-TYPICAL = 24  # if at most this many sizes lie between the 5% and 95% quantiles of Poisson sampling, all are tried
+# total gradient entries up to the last tested step: in large dimensions that step is
+# earlier
+MOST_WALKED = 5 * 10**7
+# consecutive steps whose noise is tested; a long run has three such windows: start,
+# middle, end
+WINDOW = 8
+# entries of a batch, 0.5 GB; larger Poisson samples are tested only up to batch + 1
+MOST_GRADIENTS = 2**26
+# if at most this many sizes lie between the 5% and 95% quantiles of Poisson sampling,
+# all are tried
+TYPICAL = 24
 FEW_TYPICAL = 9  # number of sizes tried otherwise
-TAIL = 1e-6  # probability of a sample below the smallest, or above the largest, size tried (4 * batch is tried too)
+# probability of a sample below the smallest, or above the largest, size tried (4 *
+# batch is tried too)
+TAIL = 1e-6
 
 
 def batch_sizes(promise: Promise) -> list[int]:
@@ -40,9 +49,13 @@ def batch_sizes(promise: Promise) -> list[int]:
     law = binom(examples, batch / examples)
     low = int(law.ppf(0.05))
     high = int(law.ppf(0.95))
-    typical = np.linspace(low, high, high - low + 1 if high - low < TYPICAL else FEW_TYPICAL)
+    typical = np.linspace(
+        low, high, high - low + 1 if high - low < TYPICAL else FEW_TYPICAL
+    )
     tails = [law.ppf(TAIL), law.isf(TAIL), 4 * batch]
-    sizes = {int(size) for size in [0, 1, 2, batch - 1, batch, batch + 1, *typical, *tails]}
+    sizes = {
+        int(size) for size in [0, 1, 2, batch - 1, batch, batch + 1, *typical, *tails]
+    }
     largest = max(batch + 1, MOST_GRADIENTS // promise.dimension)
     return sorted({min(max(size, 0), examples) for size in sizes if size <= largest})
 
@@ -59,7 +72,11 @@ def tested_steps(promise: Promise) -> list[int]:
     last = min(promise.steps, MOST_STEPS, max(walked, FIRST_STEPS))
     if last <= ALL_STEPS:
         return list(range(last))
-    middle = np.linspace(FIRST_STEPS, last - LAST_STEPS, MIDDLE_STEPS + 2).astype(int).tolist()
+    middle = (
+        np.linspace(FIRST_STEPS, last - LAST_STEPS, MIDDLE_STEPS + 2)
+        .astype(int)
+        .tolist()
+    )
     return sorted({*range(FIRST_STEPS), *middle, *range(last - LAST_STEPS, last)})
 
 
@@ -70,7 +87,10 @@ def few_steps(promise: Promise) -> list[int]:
 
 
 def states_before(
-    optimizer: PrivateOptimizer, steps: Sequence[int], gradients: Any, seed: Sequence[int]
+    optimizer: PrivateOptimizer,
+    steps: Sequence[int],
+    gradients: Any,
+    seed: Sequence[int],
 ) -> Iterator[tuple[int, Any]]:
     """Run the optimizer with the same gradients in each step; yield each of ``steps`` and a copy of its prior state."""
     rng = np.random.default_rng(seed)
@@ -91,26 +111,38 @@ def ranges(numbers: Sequence[int]) -> str:
             parts[-1].append(number)
         else:
             parts.append([number])
-    texts = (", ".join(map(str, part)) if len(part) < 3 else f"{part[0]} to {part[-1]}" for part in parts)
+    texts = (
+        ", ".join(map(str, part)) if len(part) < 3 else f"{part[0]} to {part[-1]}"
+        for part in parts
+    )
     return ", ".join(texts)
 
 
-def steps_and_sizes(promise: Promise, steps: Sequence[int], sizes: Sequence[int]) -> str:
+def steps_and_sizes(
+    promise: Promise, steps: Sequence[int], sizes: Sequence[int]
+) -> str:
     """Return a text that lists the tested steps and batch sizes."""
     of = f" of {promise.steps}" if len(steps) < promise.steps else ""
-    return f"steps {ranges([step + 1 for step in steps])}{of}, batches of {ranges(sizes)}"
+    return (
+        f"steps {ranges([step + 1 for step in steps])}{of}, batches of {ranges(sizes)}"
+    )
 
 
-MOST_NUMBERS = 2**25  # of noise in one array, 268 MB; exceeded only if SHORTEST runs need more
-LEAST_WORK = 1.5e9  # work budget of all tests, about 15 s of numpy; unit: one pass over one number
+# of noise in one array, 268 MB; exceeded only if SHORTEST runs need more
+MOST_NUMBERS = 2**25
+# work budget of all tests, about 15 s of numpy; unit: one pass over one number
+LEAST_WORK = 1.5e9
 WORK_PER_ROOT = 6e6  # budget in large dimensions, per square root of the dimension
 NOISE_WORK = 3  # work of drawing one number of noise
 RUNS = 0.2  # fractions of the budget: whole runs with gradients of 0
 SAMPLES = 0.2  # noise at nonzero gradients
 SEARCH = 0.3  # sensitivity search
 STATE = 0.2
-ARRAYS = 4  # arrays as large as the largest batch: the batch, its copy, and temporaries of the optimizer
-NOISE_ARRAYS = 3  # arrays as large as the noise of all runs: the noise, a copy, and temporaries of a test
+# arrays as large as the largest batch: the batch, its copy, and temporaries of the
+# optimizer
+ARRAYS = 4
+# arrays as large as the noise of all runs: the noise, a copy, and temporaries of a test
+NOISE_ARRAYS = 3
 STEP_VECTORS = 64  # further vectors of the released dimension
 SHORTEST = 2  # fewest runs that have a mean and a variance
 
@@ -118,7 +150,9 @@ SHORTEST = 2  # fewest runs that have a mean and a variance
 def affordable(share: float, promise: Promise, numbers: float) -> int:
     """Return how many steps a fraction of the work budget allows, at least 1; a batch has ``numbers`` entries."""
     work = max(LEAST_WORK, WORK_PER_ROOT * promise.dimension**0.5)
-    return max(1, int(share * work / (numbers + NOISE_WORK * promise.released_dimension)))
+    return max(
+        1, int(share * work / (numbers + NOISE_WORK * promise.released_dimension))
+    )
 
 
 def steps_of_runs(promise: Promise) -> int:
@@ -148,5 +182,14 @@ def check_memory(promise: Promise, outputs: int = 0) -> None:
         + ARRAYS * (promise.examples + promise.steps * promise.batch)
         + 4 * outputs * 2 * d
     )
-    sizes = {"dimension": promise.dimension, "batch": promise.batch, "steps": promise.steps}
-    check.memory(floats, **sizes, examples=promise.examples, **({"outputs": outputs} if outputs else {}))
+    sizes = {
+        "dimension": promise.dimension,
+        "batch": promise.batch,
+        "steps": promise.steps,
+    }
+    check.memory(
+        floats,
+        **sizes,
+        examples=promise.examples,
+        **({"outputs": outputs} if outputs else {}),
+    )

@@ -19,7 +19,13 @@ import numpy as np
 from dpverify.conform.records import PrivateOptimizer, Promise, Release
 from dpverify.conform.replay.generators import GlobalGenerator, Tape
 from dpverify.conform.results import ConformanceTest, not_tested
-from dpverify.foreign import ForeignError, foreign_cause, foreign_code, message_of, replacements
+from dpverify.foreign import (
+    ForeignError,
+    foreign_cause,
+    foreign_code,
+    message_of,
+    replacements,
+)
 from dpverify.kernels.check import ArgumentError
 from dpverify.problems.networks.oracle import load_torch
 
@@ -29,7 +35,8 @@ def on_host(released: Any) -> Any:
     if not hasattr(released, "detach"):
         return released
     tensor = released.detach().cpu()
-    return (tensor.double() if tensor.is_floating_point() else tensor).numpy()  # numpy has no bfloat16
+    # numpy has no bfloat16
+    return (tensor.double() if tensor.is_floating_point() else tensor).numpy()
 
 
 def card_name(device: str) -> str:
@@ -41,8 +48,15 @@ def card_name(device: str) -> str:
     torch = load_torch()
     try:
         torch.zeros(1, device=device).cpu()
-        return str(torch.cuda.get_device_name(device)) if torch.device(device).type == "cuda" else ""
-    except (AssertionError, RuntimeError) as error:  # raised for devices that this build does not support
+        return (
+            str(torch.cuda.get_device_name(device))
+            if torch.device(device).type == "cuda"
+            else ""
+        )
+    except (
+        AssertionError,
+        RuntimeError,
+    ) as error:  # raised for devices that this build does not support
         reason = message_of(error).partition(". ")[0]
         rule = f"must be a device of this machine on which PyTorch computes ({reason[:120]})"
         raise ArgumentError("device", device, rule) from error
@@ -56,19 +70,32 @@ def tf32_note(promise: Promise) -> Iterator[ConformanceTest]:
     backends = torch.backends
     names = [
         name
-        for name, settings in (("matrix products", backends.cuda.matmul), ("convolutions", backends.cudnn))
+        for name, settings in (
+            ("matrix products", backends.cuda.matmul),
+            ("convolutions", backends.cudnn),
+        )
         if _uses_tf32(backends, settings)
     ]
-    text = f"on for {' and '.join(names)}: factors are rounded to 11 bits" if names else "off"
-    yield ConformanceTest("TF32", True, f"note: TF32 is {text}", "nothing: this is a setting")
+    text = (
+        f"on for {' and '.join(names)}: factors are rounded to 11 bits"
+        if names
+        else "off"
+    )
+    yield ConformanceTest(
+        "TF32", True, f"note: TF32 is {text}", "nothing: this is a setting"
+    )
 
 
 def _uses_tf32(backends: Any, settings: Any) -> bool:
     try:
         return bool(settings.allow_tf32)
-    except RuntimeError:  # the setting was changed through its newer name, fp32_precision
+    except (
+        RuntimeError
+    ):  # the setting was changed through its newer name, fp32_precision
         precision = settings.fp32_precision
-        return str(backends.fp32_precision if precision == "none" else precision) == "tf32"
+        return (
+            str(backends.fp32_precision if precision == "none" else precision) == "tf32"
+        )
 
 
 LIBRARIES = ("random", "numpy", "torch", "jax")
@@ -113,7 +140,8 @@ class GuardedOptimizer:
         self.releases = 0
         self.not_finite = 0
         self._first = ""
-        self.shared: Sequence[GlobalGenerator] = ()  # seeded from the given generator before each step
+        # seeded from the given generator before each step
+        self.shared: Sequence[GlobalGenerator] = ()
         batches = None if optimizer.batches is None else self._batches
         self.optimizer = PrivateOptimizer(self._step, self._start, batches)
 
@@ -121,7 +149,9 @@ class GuardedOptimizer:
         with foreign_code("start"):
             return CountedState(0, self._optimizer.start(), self._promise.clip)
 
-    def _step(self, state: CountedState, gradients: Any, rng: np.random.Generator) -> tuple[CountedState, Any]:
+    def _step(
+        self, state: CountedState, gradients: Any, rng: np.random.Generator
+    ) -> tuple[CountedState, Any]:
         """Take a step; the released vector is float64 and has the promised shape.
 
         If ``rng`` is a tape, all normal numbers come from it, whichever library draws them.
@@ -129,15 +159,23 @@ class GuardedOptimizer:
         size = len(gradients)
         for generator in self.shared:
             generator.seed(int(rng.integers(2**63)))
-        with foreign_code("step"), playing(rng) if isinstance(rng, Tape) else nullcontext():
+        with (
+            foreign_code("step"),
+            playing(rng) if isinstance(rng, Tape) else nullcontext(),
+        ):
             inner, out = self._optimizer.step(state.state, gradients, rng)
             release = out if isinstance(out, Release) else Release(out)
             vector = np.asarray(on_host(release.vector), dtype=float)
             statistic = np.asarray(on_host(release.statistic), dtype=float).reshape(-1)
         if vector.shape != self._shape:
-            raise ForeignError("step", f"must release a vector of the shape {self._shape}, got {vector.shape}")
+            raise ForeignError(
+                "step",
+                f"must release a vector of the shape {self._shape}, got {vector.shape}",
+            )
         clip_length = self._clip_length(release, state.step)
-        released = np.concatenate([vector * (self._promise.clip / clip_length), self._scaled(statistic)])
+        released = np.concatenate(
+            [vector * (self._promise.clip / clip_length), self._scaled(statistic)]
+        )
         self.releases += 1
         if not np.isfinite(released).all():
             self.not_finite += 1
@@ -151,25 +189,47 @@ class GuardedOptimizer:
         length = release.clip_length
         if self._promise.adaptive_clip:
             if length is None or not 0 < float(length) < np.inf:
-                raise ForeignError("step", f"must release its clip length, finite and above 0, got {length}")
+                raise ForeignError(
+                    "step",
+                    f"must release its clip length, finite and above 0, got {length}",
+                )
             return float(length)
         if length is not None:
-            raise ForeignError("step", "releases a clip length, which a promise without adaptive_clip does not allow")
-        return self._promise.clip if schedule is None else float(schedule[min(step, len(schedule) - 1)])
+            raise ForeignError(
+                "step",
+                "releases a clip length, which a promise without adaptive_clip does not allow",
+            )
+        return (
+            self._promise.clip
+            if schedule is None
+            else float(schedule[min(step, len(schedule) - 1)])
+        )
 
     def _scaled(self, statistic: Any) -> Any:
         promised = self._promise.statistic
         size = 0 if promised is None else promised.size
         if len(statistic) != size:
-            raise ForeignError("step", f"must release a statistic of {size} numbers, got {len(statistic)}")
-        return statistic if promised is None else statistic * (self._promise.deviation / promised.deviation)
+            raise ForeignError(
+                "step",
+                f"must release a statistic of {size} numbers, got {len(statistic)}",
+            )
+        return (
+            statistic
+            if promised is None
+            else statistic * (self._promise.deviation / promised.deviation)
+        )
 
-    def _batches(self, examples: int, steps: int, rng: np.random.Generator) -> Iterable[Any]:
+    def _batches(
+        self, examples: int, steps: int, rng: np.random.Generator
+    ) -> Iterable[Any]:
         """Return at most ``steps`` batches; the optimizer's iterator may be infinite."""
         assert self._optimizer.batches is not None
         with foreign_code("batches"):
             return [
-                np.asarray(on_host(batch)) for batch in islice(self._optimizer.batches(examples, steps, rng), steps)
+                np.asarray(on_host(batch))
+                for batch in islice(
+                    self._optimizer.batches(examples, steps, rng), steps
+                )
             ]
 
     def finite_test(self) -> ConformanceTest:
@@ -177,7 +237,8 @@ class GuardedOptimizer:
         finding = f"each of {self.releases} released vectors is finite"
         if self.not_finite:
             finding = (
-                f"{self.not_finite} of {self.releases} released vectors are not finite; the first has {self._first}"
+                f"{self.not_finite} of {self.releases} released vectors are not "
+                f"finite; the first has {self._first}"
             )
         sees = "NaN and infinite numbers in any vector that these tests saw"
         return ConformanceTest("finite numbers", not self.not_finite, finding, sees)
@@ -221,4 +282,6 @@ def judged(name: str, tests: Iterable[ConformanceTest]) -> Iterator[ConformanceT
 def failed_call(where: str, error: ForeignError) -> ConformanceTest:
     """Return the finding that a call of foreign code did not return, which ended the tests of this kind."""
     sees = "a call that raises, exits or does not return"
-    return ConformanceTest(f"calls in {where}", False, str(error), sees, error=str(error))
+    return ConformanceTest(
+        f"calls in {where}", False, str(error), sees, error=str(error)
+    )

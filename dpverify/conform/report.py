@@ -37,10 +37,18 @@ SAMPLING = (
     "next epoch",
     "pairs of the next epoch",
 )
-CORRELATIONS = ("noise of two steps", "noise of two coordinates", "noise of two numbers")
+CORRELATIONS = (
+    "noise of two steps",
+    "noise of two coordinates",
+    "noise of two numbers",
+)
 LAW = ("precision", "mean of noise", "scale of noise", *CORRELATIONS, "shape of noise")
 STEPS = ("number of steps", "number of records and steps")
-OF_SIZES = ("number of records and rate", "empty batches", "number of records and noise")
+OF_SIZES = (
+    "number of records and rate",
+    "empty batches",
+    "number of records and noise",
+)
 ORDER = (
     "calls",
     "ranks",
@@ -66,7 +74,9 @@ CONSEQUENCES = {
     "fresh numbers": ("state", *LAW, *OF_SIZES),
     "sensitivity": ("contribution", "number of records and divisor"),
     **dict.fromkeys(SAMPLING, (*SAMPLING, "last batch", *OF_SIZES)),
-    **dict.fromkeys(("scale of noise", "number of records and divisor", *OF_SIZES), OF_SIZES),
+    **dict.fromkeys(
+        ("scale of noise", "number of records and divisor", *OF_SIZES), OF_SIZES
+    ),
     **dict.fromkeys(CORRELATIONS, CORRELATIONS),
 }
 """Subjects of the tests that usually also fail when a test of the given subject fails."""
@@ -100,7 +110,11 @@ def faults(tests: Sequence[ConformanceTest]) -> list[ConformanceFault]:
 
 def subject(test: ConformanceTest) -> str:
     """Return the subject of a test: the longest entry of :data:`ORDER` that begins its name."""
-    words = (word for word in ORDER if test.name == word or test.name.startswith((f"{word},", f"{word} ")))
+    words = (
+        word
+        for word in ORDER
+        if test.name == word or test.name.startswith((f"{word},", f"{word} "))
+    )
     return max(words, key=len, default="")
 
 
@@ -143,7 +157,11 @@ def report(
         lines += [StyledLine("")] if lines else []
         lines += [line for test in tests for line in _test(test, width)]
     lines += [StyledLine("")] if lines else []
-    hint = "" if verbose else f"{how} lists every test with the smallest fault that it detects."
+    hint = (
+        ""
+        if verbose
+        else f"{how} lists every test with the smallest fault that it detects."
+    )
     for text, style in _totals(tests, fault_list, alpha, hint):
         lines += [StyledLine(line, style) for line in fitted([text], width, 99)]
     return lines
@@ -151,14 +169,23 @@ def report(
 
 def _fault(fault: ConformanceFault, width: int) -> Iterator[StyledLine]:
     indent = " " * LABEL
-    meaning = f" This test detects {fault.test.sees}." if subject(fault.test) in SAMPLING else ""
+    meaning = (
+        f" This test detects {fault.test.sees}."
+        if subject(fault.test) in SAMPLING
+        else ""
+    )
     text = f"{fault.test.name}: {fault.test.found}.{meaning}"
-    first, *later_lines = fitted([text], width, 99, first="FAULT".ljust(LABEL), indent=indent)
+    first, *later_lines = fitted(
+        [text], width, 99, first="FAULT".ljust(LABEL), indent=indent
+    )
     yield StyledLine(first, "bold red")
     yield from map(StyledLine, later_lines)
     if fault.consequences:
         number = Counter(subject(test) or test.name for test in fault.consequences)
-        names = ", ".join(f"{name} ({count} tests)" if count > 1 else name for name, count in number.items())
+        names = ", ".join(
+            f"{name} ({count} tests)" if count > 1 else name
+            for name, count in number.items()
+        )
         also = f"Also failed, probably for the same reason: {names}."
         yield from map(StyledLine, fitted([also], width, 99, indent=indent))
 
@@ -168,18 +195,32 @@ def _test(test: ConformanceTest, width: int) -> Iterator[StyledLine]:
     text = f"{test.name}: {test.found}. It detects: {test.sees}."
     style = STYLES[test.status]
     first = label.ljust(WIDE_LABEL)
-    yield from (StyledLine(line, style) for line in fitted([text], width, 99, first=first, indent=" " * WIDE_LABEL))
+    yield from (
+        StyledLine(line, style)
+        for line in fitted([text], width, 99, first=first, indent=" " * WIDE_LABEL)
+    )
 
 
 def _totals(
-    tests: Sequence[ConformanceTest], fault_list: Sequence[ConformanceFault], alpha: float, hint: str
+    tests: Sequence[ConformanceTest],
+    fault_list: Sequence[ConformanceFault],
+    alpha: float,
+    hint: str,
 ) -> Iterator[tuple[str, str]]:
     untested = [test for test in tests if test.status == "not tested"]
-    yield headline(tests, alpha), "bold" if fault_list else "bold yellow" if untested else "bold green"
+    yield (
+        headline(tests, alpha),
+        "bold" if fault_list else "bold yellow" if untested else "bold green",
+    )
     if hint:
-        yield from ((f"Not tested: {test.name} ({test.found}).", "yellow") for test in untested)
+        yield from (
+            (f"Not tested: {test.name} ({test.found}).", "yellow") for test in untested
+        )
         notes = (test for test in tests if test.found.startswith(NOTE))
-        yield from ((f"Note on the {test.name}: {test.found.removeprefix(NOTE)}.", "") for test in notes)
+        yield from (
+            (f"Note on the {test.name}: {test.found.removeprefix(NOTE)}.", "")
+            for test in notes
+        )
         yield hint, "dim"
 
 
@@ -188,13 +229,19 @@ def headline(tests: Sequence[ConformanceTest], alpha: float) -> str:
     fault_list = faults(tests)
     number = Counter(test.status for test in tests)
     untested = number["not tested"]
-    chance = f" A correct optimizer fails any test with probability at most {alpha:.2g}." if alpha else ""
+    chance = (
+        f" A correct optimizer fails any test with probability at most {alpha:.2g}."
+        if alpha
+        else ""
+    )
     if fault_list:
         missing = f", {untested} could not be run" if untested else ""
         counts = f"{number['fault']} of {len(tests)} tests failed, {number['ok']} passed{missing}"
         return f"{plural(len(fault_list), 'fault')}: {counts}.{chance}"
     if untested:
-        counts = f"{untested} of {len(tests)} tests could not be run, {number['ok']} passed"
+        counts = (
+            f"{untested} of {len(tests)} tests could not be run, {number['ok']} passed"
+        )
         return f"Incomplete: {counts}. No fault was found.{chance}"
     return f"No fault found: {number['ok']} of {len(tests)} tests passed.{chance}"
 
@@ -217,11 +264,16 @@ def conformance_table(result: Conformance) -> ResultTable:
     untested = ", ".join(test.name for test in result.not_tested)
     headline = f"no fault found by {len(result.tests) - len(result.not_tested)} tests"
     if failed:
-        headline = f"{len(result.failed)} of {len(result.tests)} tests found a fault: {failed}"
-    return ResultTable(f"{headline}; not tested: {untested}" if untested else headline, rows)
+        headline = (
+            f"{len(result.failed)} of {len(result.tests)} tests found a fault: {failed}"
+        )
+    return ResultTable(
+        f"{headline}; not tested: {untested}" if untested else headline, rows
+    )
 
 
-VARIABLE = "GITHUB_STEP_SUMMARY"  # GitHub, Gitea and Forgejo show the file that it names on the page of a run
+# GitHub, Gitea and Forgejo show the file that it names on the page of a run
+VARIABLE = "GITHUB_STEP_SUMMARY"
 
 
 def summary(name: str, result: Conformance) -> str:
@@ -236,7 +288,11 @@ def summary(name: str, result: Conformance) -> str:
     ]
     sign = "✗" if rows else "✓" if result else "?"
     title = f"### {sign} {escape(name)}"
-    untested = [f"{test.name} ({test.found})" for test in result.tests if test.status == "not tested"]
+    untested = [
+        f"{test.name} ({test.found})"
+        for test in result.tests
+        if test.status == "not tested"
+    ]
     missing = escape(f"Not tested: {', '.join(untested)}.") if untested else ""
     counts = escape(headline(result.tests, result.alpha))
     parts = [title, counts, table(("fault in", "found", "also failed"), rows), missing]
@@ -255,7 +311,10 @@ def append_entry(entry: CatalogueEntry, seeds: int, file: Path) -> None:
     sign = "✗" if entry.found else "?" if entry.untested else "✓"
     missing = f"; not tested: {', '.join(entry.untested)}" if entry.untested else ""
     first = f", first in: {entry.by}" if entry.by else ""
-    _append(file, f"- {sign} {escape(f'{entry.name}: a fault in {entry.found} of {seeds} seeds{first}{missing}')}\n")
+    _append(
+        file,
+        f"- {sign} {escape(f'{entry.name}: a fault in {entry.found} of {seeds} seeds{first}{missing}')}\n",
+    )
 
 
 def _append(file: Path, text: str) -> None:

@@ -19,11 +19,16 @@ class ConformanceTest:
     passed: bool
     found: str  # the finding, with numbers
     sees: str  # the smallest fault that the test detects, or what it cannot detect
-    alpha: float = 0.0  # upper bound on the false-alarm probability; 0 if the result does not depend on random draws
-    because: str = ""  # subject of another test whose fault makes this one fail; "" if there is none
+    # upper bound on the false-alarm probability; 0 if the result does not depend on
+    # random draws
+    alpha: float = 0.0
+    # subject of another test whose fault makes this one fail; "" if there is none
+    because: str = ""
     error: str = ""  # message of a call that did not return
-    measured: float | None = None  # the number that `found` compares with its limit, if any
-    detects: float | None = None  # the relative size of the fault that `sees` names, if any
+    # the number that `found` compares with its limit, if any
+    measured: float | None = None
+    # the relative size of the fault that `sees` names, if any
+    detects: float | None = None
     is_tested: bool = True  # if False, ``found`` is the reason, and ``passed`` is False
 
     @property
@@ -79,7 +84,9 @@ class Conformance(ShownAsTable):
         """Return a report, faults first and each cause once; ``verbose`` adds every test and what it detects."""
         from dpverify.conform.report import report
 
-        return "\n".join(line.text for line in report(self.tests, self.alpha, width, verbose=verbose))
+        return "\n".join(
+            line.text for line in report(self.tests, self.alpha, width, verbose=verbose)
+        )
 
     def __str__(self) -> str:
         return self.text()

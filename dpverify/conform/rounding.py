@@ -11,20 +11,35 @@ Dtype: TypeAlias = Literal["float64", "float32", "bfloat16", "float16"]
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 BITS: dict[Dtype, int] = {"float64": 53, "float32": 24, "bfloat16": 8, "float16": 11}
 """Significant bits, the leading one included: rounding to nearest changes a number by at most 2^-bits of its size."""
-SMALLEST: dict[Dtype, float] = {"float64": 0.0, "float32": 2.0**-149, "bfloat16": 2.0**-133, "float16": 2.0**-24}
+SMALLEST: dict[Dtype, float] = {
+    "float64": 0.0,
+    "float32": 2.0**-149,
+    "bfloat16": 2.0**-133,
+    "float16": 2.0**-24,
+}
 """Distance between adjacent numbers near 0; that of float64 is too small to matter."""
-LARGEST: dict[Dtype, float] = {"float64": 1e308, "float32": 3.4e38, "bfloat16": 3.3e38, "float16": 65504.0}
+LARGEST: dict[Dtype, float] = {
+    "float64": 1e308,
+    "float32": 3.4e38,
+    "bfloat16": 3.3e38,
+    "float16": 65504.0,
+}
 COARSER: dict[Dtype, tuple[Dtype, ...]] = {
     "float64": ("float32",),  # float32 represents all numbers of both 16-bit types
     "float32": ("float16", "bfloat16"),
     "float16": ("bfloat16",),
     "bfloat16": (),
 }
-INNER = 2.0**-24  # unit roundoff of float32, in which an optimizer of any type must clip, sum and draw
+# unit roundoff of float32, in which an optimizer of any type must clip, sum and draw
+INNER = 2.0**-24
 UNLIKELY = 1e-9  # probability that the rounding of a sum exceeds its bound
-CLIPPING = 4  # roundings of a clipped number, without those of the sum in its norm: root, quotient, product, division
+# roundings of a clipped number, without those of the sum in its norm: root, quotient,
+# product, division
+CLIPPING = 4
 ADDING = 2  # further roundings of a sum: adding the noise and dividing by the divisor
-SCALING = 3  # roundings of the noise deviation: sigma, its product with the clip length, the quotient by the divisor
+# roundings of the noise deviation: sigma, its product with the clip length, the
+# quotient by the divisor
+SCALING = 3
 
 
 def unit_roundoff(dtype: Dtype) -> float:
@@ -51,25 +66,37 @@ def accumulated(operations: float) -> float:
 
 
 def change_rounding(
-    dtype: Dtype, *, dimension: int, allowed: float, clipped: float, terms: int, released: Any, neighbour: Any
+    dtype: Dtype,
+    *,
+    dimension: int,
+    allowed: float,
+    clipped: float,
+    terms: int,
+    released: Any,
+    neighbour: Any,
 ) -> float:
     """Bound what rounding adds to the difference of two releases, in the Euclidean norm.
 
-    An optimizer of any type can keep its promise if it clips, sums and draws in float32, and then rounds the release
-    once to its type, which costs no privacy. So the bound allows for three errors.
+    An optimizer of any type can keep its promise if it clips, sums and draws in
+    float32, and then rounds the release once to its type, which costs no privacy. So
+    the bound allows for three errors.
 
     - The norm of ``dimension`` numbers and the clipping factor have float32 errors. They can lengthen the gradient of
-      the changed example, and thus the ``allowed`` change. All other gradients are the same in both batches.
+      the changed example, and thus the ``allowed`` change. All other gradients are the
+      same in both batches.
     - Each of the two sums has ``terms`` terms and the noise. Its float32 error is relative to the sum of their lengths:
-      at most ``clipped`` for the other clipped gradients, ``allowed`` for the example, and for the noise at most the
-      length of the release plus these.
+      at most ``clipped`` for the other clipped gradients, ``allowed`` for the example,
+      and for the noise at most the length of the release plus these.
     - Each release is rounded to its type: ``unit_roundoff`` times its length, and half the smallest distance per
-      coordinate. Float64 is treated like float32; the "precision" test checks the digits of the noise.
+      coordinate. Float64 is treated like float32; the "precision" test checks the
+      digits of the noise.
     """
     lengths = float(np.linalg.norm(released) + np.linalg.norm(neighbour))
     stretching = accumulated(dimension + CLIPPING) * allowed
     summing = accumulated(terms + ADDING) * (lengths + 4.0 * (clipped + allowed))
-    releasing = max(unit_roundoff(dtype), INNER) * lengths + SMALLEST[dtype] * math.sqrt(dimension)
+    releasing = max(unit_roundoff(dtype), INNER) * lengths + SMALLEST[
+        dtype
+    ] * math.sqrt(dimension)
     return stretching + summing + releasing
 
 
@@ -90,5 +117,6 @@ def longest(dtype: Dtype, clip: float) -> float:
 def has_digits_of(x: Any, coarse: Dtype, dtype: Dtype) -> bool:
     """Test whether all numbers are of a coarser type, up to the rounding of a few operations in ``dtype``."""
     few = 8.0 * unit_roundoff(dtype)
-    few = few if few < unit_roundoff(coarse) / 64.0 else 0.0  # else every number is near a coarser one
+    # else every number is near a coarser one
+    few = few if few < unit_roundoff(coarse) / 64.0 else 0.0
     return bool(np.all(np.abs(x - rounded(x, coarse)) <= few * np.abs(x)))

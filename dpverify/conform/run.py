@@ -33,7 +33,9 @@ GENERATOR_STEPS = 2
 GENERATOR_SEES = "noise that does not come from the generator that is given"
 
 
-def noise_sources(guarded: GuardedOptimizer, promise: Promise, seed: int) -> NoiseSources:
+def noise_sources(
+    guarded: GuardedOptimizer, promise: Promise, seed: int
+) -> NoiseSources:
     """Run the first steps to detect the generators that they use, and seed the shared ones from the given generator."""
     zero = np.zeros((promise.batch, promise.dimension))
     start = guarded.optimizer.start()
@@ -47,7 +49,9 @@ def noise_sources(guarded: GuardedOptimizer, promise: Promise, seed: int) -> Noi
         return np.array(released_values)
 
     def seeded() -> list[np.random.Generator]:
-        return [np.random.default_rng([seed, 3, step]) for step in range(GENERATOR_STEPS)]
+        return [
+            np.random.default_rng([seed, 3, step]) for step in range(GENERATOR_STEPS)
+        ]
 
     def silent() -> list[np.random.Generator]:
         return [Tape([]) for _ in range(GENERATOR_STEPS)]
@@ -75,17 +79,25 @@ def generator_test(sources: NoiseSources) -> ConformanceTest:
     text = "the same seed gives different noise"
     if sources.system:
         text += f": the optimizer uses randomness of the operating system ({', '.join(sources.system)})"
-    text += "; equal noise was made by replacing the numbers it draws" if sources.is_replayable else ""
+    text += (
+        "; equal noise was made by replacing the numbers it draws"
+        if sources.is_replayable
+        else ""
+    )
     return ConformanceTest("generator", False, text, GENERATOR_SEES)
 
 
-def with_equal_noise(optimizer: PrivateOptimizer, sources: NoiseSources) -> PrivateOptimizer:
+def with_equal_noise(
+    optimizer: PrivateOptimizer, sources: NoiseSources
+) -> PrivateOptimizer:
     """Return an optimizer with equal noise for equal generators; if seeds do not achieve this, its noise is 0."""
     if sources.is_seeded:
         return optimizer
 
     def step(state: Any, gradients: Any, rng: np.random.Generator) -> tuple[Any, Any]:
-        return optimizer.step(state, gradients, rng if isinstance(rng, Tape) else Tape([]))
+        return optimizer.step(
+            state, gradients, rng if isinstance(rng, Tape) else Tape([])
+        )
 
     return replace(optimizer, step=step)
 
@@ -95,13 +107,18 @@ def untested(name: str) -> Iterator[ConformanceTest]:
     yield not_tested(name, "no two runs have equal noise")
 
 
-# Ratio of the two clip lengths. A smaller second length detects a clip length that is not passed on (the first one is
-# too long) and noise that is scaled by its square (too small). The ratio is not a power of two.
+# Ratio of the two clip lengths. A smaller second length detects a clip length that is
+# not passed on (the first one is too long) and noise that is scaled by its square (too
+# small). The ratio is not a power of two.
 FACTOR = 0.43
 
 
 def clip_length_tests(
-    at_clip: Callable[[float], PrivateOptimizer], promise: Promise, sources: NoiseSources, alpha: float, seed: int
+    at_clip: Callable[[float], PrivateOptimizer],
+    promise: Promise,
+    sources: NoiseSources,
+    alpha: float,
+    seed: int,
 ) -> Iterator[ConformanceTest]:
     """Build the optimizer with a second clip length, and test what one example changes and the scale of the noise.
 
@@ -110,7 +127,11 @@ def clip_length_tests(
     length = FACTOR * promise.clip
     schedule = promise.clip_schedule
     second = replace(
-        promise, clip=length, clip_schedule=None if schedule is None else [FACTOR * clip for clip in schedule]
+        promise,
+        clip=length,
+        clip_schedule=None
+        if schedule is None
+        else [FACTOR * clip for clip in schedule],
     )
     with foreign_code("at_clip"):
         built = at_clip(length)
@@ -153,28 +174,32 @@ def conformance(
     seed : int
         Seed of all random draws, at least 0.
     alpha : float
-        Upper bound on the false-alarm probability of all tests together, above 0 and below 1.
+        Upper bound on the false-alarm probability of all tests together, above 0 and
+        below 1.
     outputs : int
-        If not 0, also compute a lower bound on epsilon from this many runs of two steps, at least 1000, on each batch
-        of several neighbouring pairs. 10,000 runs take about ten seconds.
+        If not 0, also compute a lower bound on epsilon from this many runs of two
+        steps, at least 1000, on each batch of several neighbouring pairs. 10,000 runs
+        take about ten seconds.
     timeout : float
-        Time limit in seconds for one call of the optimizer. By default 0: its code runs in this process, without a
-        limit. Otherwise it runs in a separate process. A call that exceeds the limit or ends the process is a fault and
-        ends the tests. The optimizer must be picklable, and the calling script needs the
-        ``if __name__ == "__main__":`` guard of :mod:`multiprocessing`.
+        Time limit in seconds for one call of the optimizer. By default 0: its code runs
+        in this process, without a limit. Otherwise it runs in a separate process. A
+        call that exceeds the limit or ends the process is a fault and ends the tests.
+        The optimizer must be picklable, and the calling script needs the ``if __name__
+        == "__main__":`` guard of :mod:`multiprocessing`.
 
     Returns
     -------
     Conformance
-        True if every test was run and passed. A test that could not be run is listed as not tested. Passing tests do
-        not prove that an optimizer is private. If the promise is kept, an accountant bounds epsilon from above.
+        True if every test was run and passed. A test that could not be run is listed as
+        not tested. Passing tests do not prove that an optimizer is private. If the
+        promise is kept, an accountant bounds epsilon from above.
 
     Raises
     ------
     ValueError
-        If ``seed``, ``alpha``, ``outputs`` or ``timeout`` is out of range, if the tests would need more memory than the
-        machine has, if ``batches`` gives too few batches, or if there is a ``timeout`` and the optimizer cannot be
-        pickled.
+        If ``seed``, ``alpha``, ``outputs`` or ``timeout`` is out of range, if the tests
+        would need more memory than the machine has, if ``batches`` gives too few
+        batches, or if there is a ``timeout`` and the optimizer cannot be pickled.
 
     Examples
     --------
@@ -200,7 +225,9 @@ def conformance(
 OPTIMIZER = "optimizer"
 
 
-def _tests_apart(data: bytes, seed: int, alpha: float, outputs: int) -> Iterator[ConformanceTest]:
+def _tests_apart(
+    data: bytes, seed: int, alpha: float, outputs: int
+) -> Iterator[ConformanceTest]:
     optimizer, promise = unpacked(OPTIMIZER, data)
     yield from all_tests(optimizer, promise, seed, alpha, outputs)
 
@@ -212,7 +239,9 @@ def check_options(seed: int, alpha: float, outputs: int) -> None:
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must be above 0 and below 1, got alpha={alpha}.")
     if outputs != 0 and outputs < LEAST_OUTPUTS:
-        raise ValueError(f"outputs must be 0 or at least {LEAST_OUTPUTS}, got outputs={outputs}.")
+        raise ValueError(
+            f"outputs must be 0 or at least {LEAST_OUTPUTS}, got outputs={outputs}."
+        )
 
 
 class TestFamily(NamedTuple):
@@ -224,7 +253,11 @@ class TestFamily(NamedTuple):
 
 
 def all_tests(
-    optimizer: PrivateOptimizer, promise: Promise, seed: int, alpha: float, outputs: int = 0
+    optimizer: PrivateOptimizer,
+    promise: Promise,
+    seed: int,
+    alpha: float,
+    outputs: int = 0,
 ) -> Iterator[ConformanceTest]:
     """Yield the results of all tests lazily, so that a caller can stop at the first fault."""
     for item in announced_tests(optimizer, promise, seed, alpha, outputs):
@@ -233,7 +266,11 @@ def all_tests(
 
 
 def announced_tests(
-    optimizer: PrivateOptimizer, promise: Promise, seed: int, alpha: float, outputs: int = 0
+    optimizer: PrivateOptimizer,
+    promise: Promise,
+    seed: int,
+    alpha: float,
+    outputs: int = 0,
 ) -> Iterator[ConformanceTest | TestFamily]:
     """Yield the results of all tests, and a TestFamily before each kind of tests."""
     share = alpha / (2 + bool(outputs) + (optimizer.at_clip is not None))
@@ -243,7 +280,12 @@ def announced_tests(
 
 
 def _in_turn(
-    optimizer: PrivateOptimizer, guarded: GuardedOptimizer, promise: Promise, share: float, seed: int, outputs: int
+    optimizer: PrivateOptimizer,
+    guarded: GuardedOptimizer,
+    promise: Promise,
+    share: float,
+    seed: int,
+    outputs: int,
 ) -> Iterator[ConformanceTest | TestFamily]:
     sources = NoiseSources()
 
@@ -269,20 +311,36 @@ def _in_turn(
         yield guarded.finite_test()
     if optimizer.at_clip is not None:
         yield TestFamily(len(kinds), total, "a second clip length")
-        yield from judged("a second clip length", clip_length_tests(optimizer.at_clip, promise, sources, share, seed))
+        yield from judged(
+            "a second clip length",
+            clip_length_tests(optimizer.at_clip, promise, sources, share, seed),
+        )
 
 
 def _kinds(
-    optimizer: PrivateOptimizer, promise: Promise, sources: NoiseSources, share: float, seed: int, outputs: int
+    optimizer: PrivateOptimizer,
+    promise: Promise,
+    sources: NoiseSources,
+    share: float,
+    seed: int,
+    outputs: int,
 ) -> Iterator[tuple[str, Iterator[ConformanceTest]]]:
     """Yield the name and the tests of each kind; all kinds run, whatever earlier kinds found."""
     steady = with_equal_noise(optimizer, sources)
     comparable = sources.is_seeded or sources.is_replayable
-    yield "sensitivity", sensitivity_tests(steady, promise, seed) if comparable else untested("sensitivity")
+    yield (
+        "sensitivity",
+        sensitivity_tests(steady, promise, seed)
+        if comparable
+        else untested("sensitivity"),
+    )
     if optimizer.batches is not None:
         yield "sampling", sampling_tests(optimizer.batches, promise, share, seed)
     yield "noise", noise_tests(optimizer, promise, share, seed)
-    yield "state", state_tests(steady, promise, seed) if comparable else untested("state")
+    yield (
+        "state",
+        state_tests(steady, promise, seed) if comparable else untested("state"),
+    )
     if outputs:
         from dpverify.conform.outputs import output_tests
 

@@ -21,8 +21,10 @@ RUNS = 400
 FAR = (0.2, 0.02)  # tail probabilities at which numbers of examples are tested
 MOST_LEVELS = 40  # upper bound on the one-sided tests of Poisson samples
 MOST_PAIRED = 400  # examples of which every pair is tested
-MOST_INDICES = 2 * 10**7  # total indices of all runs, if the runs are extended to a second epoch
-MOST_LISTED = 10**6  # total indices of all runs, if the steps of each example are listed
+# total indices of all runs, if the runs are extended to a second epoch
+MOST_INDICES = 2 * 10**7
+# total indices of all runs, if the steps of each example are listed
+MOST_LISTED = 10**6
 
 
 def sampling_tests(
@@ -30,7 +32,9 @@ def sampling_tests(
 ) -> Iterator[ConformanceTest]:
     """Test the batches of ``runs`` runs at total level ``alpha``."""
     if promise.participation is not None:
-        yield from _participation_tests(batches, promise, promise.participation, seed, runs)
+        yield from _participation_tests(
+            batches, promise, promise.participation, seed, runs
+        )
         return
     counts = _Counts(promise, runs)
     wrong = ""
@@ -40,22 +44,37 @@ def sampling_tests(
         if wrong:
             break
         counts.add(run, drawn)
-    yield ConformanceTest("batches", not wrong, wrong or f"{runs * promise.steps} batches are well formed", _FORM)
+    yield ConformanceTest(
+        "batches",
+        not wrong,
+        wrong or f"{runs * promise.steps} batches are well formed",
+        _FORM,
+    )
     if wrong:
         return
     yield ConformanceTest(
         "seeds of batches",
         not counts.same or promise.batch == promise.examples,
-        "every seed gives the same batches" if counts.same else "seeds give different batches",
+        "every seed gives the same batches"
+        if counts.same
+        else "seeds give different batches",
         "a generator that is not the one that was given",
     )
-    epoch_tests = _next_epoch(batches, promise, alpha / 10, seed, runs) if promise.sampling == "epochs" else []
+    epoch_tests = (
+        _next_epoch(batches, promise, alpha / 10, seed, runs)
+        if promise.sampling == "epochs"
+        else []
+    )
     yield from _tests(counts, promise, 0.9 * alpha if epoch_tests else alpha)
     yield from epoch_tests
 
 
 def _participation_tests(
-    batches: Batches, promise: Promise, participation: Participation, seed: int, runs: int
+    batches: Batches,
+    promise: Promise,
+    participation: Participation,
+    seed: int,
+    runs: int,
 ) -> Iterator[ConformanceTest]:
     """Test whether the steps in which each example takes part are allowed; the law of the batches is not promised."""
     few_runs = max(1, min(runs, MOST_LISTED // (promise.steps * promise.batch)))
@@ -68,11 +87,19 @@ def _participation_tests(
             break
         excluded = excluded or _excluded(drawn, participation)
     form = wrong or f"{few_runs * promise.steps} batches are well formed"
-    yield ConformanceTest("batches", not wrong, form, "an index that is out of range or repeated")
+    yield ConformanceTest(
+        "batches", not wrong, form, "an index that is out of range or repeated"
+    )
     if not wrong:
-        finding = excluded or f"all steps of all examples are allowed in {few_runs} runs of {promise.steps} steps"
+        finding = (
+            excluded
+            or f"all steps of all examples are allowed in {few_runs} runs of {promise.steps} steps"
+        )
         yield ConformanceTest(
-            "participation", not excluded, finding, f"an example whose steps {participation} excludes"
+            "participation",
+            not excluded,
+            finding,
+            f"an example whose steps {participation} excludes",
         )
 
 
@@ -94,17 +121,23 @@ _FORM = "an index that is out of range or repeated, a wrong batch size, an examp
 def _run(batches: Batches, promise: Promise, rng: np.random.Generator) -> list[Any]:
     batches_of_run = _taken(batches, promise, promise.steps, rng)
     if len(batches_of_run) < promise.steps:
-        raise ValueError(f"batches must give {promise.steps} batches, got {len(batches_of_run)}.")
+        raise ValueError(
+            f"batches must give {promise.steps} batches, got {len(batches_of_run)}."
+        )
     return batches_of_run
 
 
-def _taken(batches: Batches, promise: Promise, steps: int, rng: np.random.Generator) -> list[Any]:
+def _taken(
+    batches: Batches, promise: Promise, steps: int, rng: np.random.Generator
+) -> list[Any]:
     drawn = batches(promise.examples, steps, rng)  # may be infinite
     with foreign_code("batches"):
         return [np.asarray(batch) for batch in islice(drawn, steps)]
 
 
-def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int, runs: int) -> list[ConformanceTest]:
+def _next_epoch(
+    batches: Batches, promise: Promise, alpha: float, seed: int, runs: int
+) -> list[ConformanceTest]:
     """Test whether the second epoch is independent of the first one.
 
     Count how often an example has the same batch number in the next epoch, and how often it shares its batch with the
@@ -118,34 +151,62 @@ def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int, run
         return []
     same = together = 0
     for run in range(runs):
-        batches_of_run = _taken(batches, promise, 2 * epoch, np.random.default_rng([seed, runs + run]))
+        batches_of_run = _taken(
+            batches, promise, 2 * epoch, np.random.default_rng([seed, runs + run])
+        )
         if len(batches_of_run) < 2 * epoch:
             return []
         wrong = "" if run else next(_wrong(batches_of_run, promise), "")
         if wrong:
-            return [ConformanceTest("next epoch", False, f"in a run of {2 * epoch} steps, {wrong}", _FORM)]
+            return [
+                ConformanceTest(
+                    "next epoch",
+                    False,
+                    f"in a run of {2 * epoch} steps, {wrong}",
+                    _FORM,
+                )
+            ]
         example = _followed(run, n)
         places = (range(first, first + epoch) for first in (0, epoch))
-        before, after = (next((t for t in place if example in batches_of_run[t]), None) for place in places)
+        before, after = (
+            next((t for t in place if example in batches_of_run[t]), None)
+            for place in places
+        )
         if before is None or after is None:
             continue
-        mate = next((i for i in batches_of_run[before] if i != example), (example + 1) % n)
+        mate = next(
+            (i for i in batches_of_run[before] if i != example), (example + 1) % n
+        )
         same += after - before == epoch
         together += mate in batches_of_run[after]
     sizes = np.array([min(b, n - t * b) for t in range(epoch)])
     place = np.sum((sizes / n) ** 2)
     pair = np.sum(sizes * (sizes - 1)) / (n * (n - 1))
-    words = "an order that is used in the next epoch too", "batches that are made once and come in another order"
+    words = (
+        "an order that is used in the next epoch too",
+        "batches that are made once and come in another order",
+    )
     return [
-        _binomial("next epoch", np.array([same]), runs, float(place), alpha / 2, words[0]),
-        _binomial("pairs of the next epoch", np.array([together]), runs, float(pair), alpha / 2, words[1]),
+        _binomial(
+            "next epoch", np.array([same]), runs, float(place), alpha / 2, words[0]
+        ),
+        _binomial(
+            "pairs of the next epoch",
+            np.array([together]),
+            runs,
+            float(pair),
+            alpha / 2,
+            words[1],
+        ),
     ]
 
 
 def _malformed(run: list[Any], promise: Promise) -> Iterator[str]:
     """Yield errors of batches that are not lists of distinct examples."""
     for t, batch in enumerate(run):
-        if batch.ndim != 1 or (batch.size and not np.issubdtype(batch.dtype, np.integer)):
+        if batch.ndim != 1 or (
+            batch.size and not np.issubdtype(batch.dtype, np.integer)
+        ):
             yield f"step {t + 1} has no list of whole numbers"
             return
         if batch.size and not (batch.min() >= 0 and batch.max() < promise.examples):
@@ -183,17 +244,25 @@ class _Counts:
         n = promise.examples
         self.runs = runs
         self.steps = promise.steps
-        self.usable = 1 if promise.sampling == "epochs" else promise.steps  # steps of one epoch are dependent
+        # steps of one epoch are dependent
+        self.usable = 1 if promise.sampling == "epochs" else promise.steps
         self.few = np.unique(np.linspace(0, n - 1, min(n, MOST_PAIRED)).astype(int))
         self.same = True  # whether all runs have the same batches
         self.included = np.zeros(n, dtype=int)  # how often each example was drawn
-        self.both = 0  # how often a pair of adjacent examples was drawn; the pair changes with run and step
+        # how often a pair of adjacent examples was drawn; the pair changes with run and
+        # step
+        self.both = 0
         self.sizes = np.zeros((runs, self.steps), dtype=int)
-        self.flat = np.zeros((runs, self.usable, len(self.few)), dtype=bool)  # whether each of ``few`` was drawn
-        self.common = np.zeros((runs, self.steps // 2), dtype=int)  # number of common examples of two consecutive steps
-        self.chosen = np.zeros((runs, self.steps), dtype=bool)  # whether the example of the run was drawn
-        self.in_parts = np.zeros((runs, self.usable, len(PARTS)), dtype=int)  # number of examples in each part
-        self.epoch = min(self.steps, n // promise.batch)  # steps in which an epoch draws no example again
+        # whether each of ``few`` was drawn
+        self.flat = np.zeros((runs, self.usable, len(self.few)), dtype=bool)
+        # number of common examples of two consecutive steps
+        self.common = np.zeros((runs, self.steps // 2), dtype=int)
+        # whether the example of the run was drawn
+        self.chosen = np.zeros((runs, self.steps), dtype=bool)
+        # number of examples in each part
+        self.in_parts = np.zeros((runs, self.usable, len(PARTS)), dtype=int)
+        # steps in which an epoch draws no example again
+        self.epoch = min(self.steps, n // promise.batch)
         self.distinct = 0  # number of runs that draw no example again in these steps
         self._first: list[Any] = []
 
@@ -215,7 +284,9 @@ class _Counts:
                 self.included[batch.astype(int)] += 1
                 self.both += int(members[even] and members[even + 1])
                 self.flat[run, t] = members[self.few]
-                self.in_parts[run, t] = [members[part(n)].sum() for part in PARTS.values()]
+                self.in_parts[run, t] = [
+                    members[part(n)].sum() for part in PARTS.values()
+                ]
             if t % 2:
                 self.common[run, t // 2] = np.count_nonzero(before & members)
             before = members
@@ -240,7 +311,9 @@ Event: TypeAlias = tuple[str, Any, int, float, str]
 """Name of a test, counts of events, number of trials, probability of an event, and the faults that the test detects."""
 
 
-def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[ConformanceTest]:
+def _tests(
+    counts: _Counts, promise: Promise, alpha: float
+) -> Iterator[ConformanceTest]:
     """Yield exact binomial tests of counts of independent events, whose probability follows from the sampling."""
     events = [*_example_events(counts, promise), *_part_events(counts, promise)]
     if promise.sampling == "poisson":
@@ -248,7 +321,9 @@ def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[Conforma
     if promise.sampling != "epochs":
         events += [*_step_events(counts, promise), *_common_events(counts, promise)]
     for name, counted, trials, probability, words in events:
-        yield _binomial(name, counted, trials, float(probability), alpha / len(events), words)
+        yield _binomial(
+            name, counted, trials, float(probability), alpha / len(events), words
+        )
 
 
 def _example_events(counts: _Counts, promise: Promise) -> Iterator[Event]:
@@ -260,8 +335,20 @@ def _example_events(counts: _Counts, promise: Promise) -> Iterator[Event]:
     trials = counts.runs * counts.usable
     flat = counts.flat.reshape(-1, len(few)).astype(float)
     together = (flat.T @ flat)[np.triu_indices(len(few), 1)]
-    yield "inclusion", counts.included, trials, rate, "an example that is drawn too often or too seldom"
-    yield "pairs", np.array([counts.both]), trials, pair, "neighbours that are drawn together"
+    yield (
+        "inclusion",
+        counts.included,
+        trials,
+        rate,
+        "an example that is drawn too often or too seldom",
+    )
+    yield (
+        "pairs",
+        np.array([counts.both]),
+        trials,
+        pair,
+        "neighbours that are drawn together",
+    )
     words = f"two of {len(few)} examples that come together too often or too seldom"
     yield "each pair", together, trials, pair, words
 
@@ -272,14 +359,19 @@ def _part_events(counts: _Counts, promise: Promise) -> Iterator[Event]:
     b = promise.batch
     for index, (name, part) in enumerate(PARTS.items()):
         size = len(range(n)[part(n)])
-        law = binom(size, b / n) if promise.sampling == "poisson" else hypergeom(n, size, b)
+        law = (
+            binom(size, b / n)
+            if promise.sampling == "poisson"
+            else hypergeom(n, size, b)
+        )
         low = law.ppf(FAR[0])
         high = law.isf(FAR[0])
         numbers = counts.in_parts[..., index]
         ordinary = np.array([((numbers > low) & (numbers < high)).sum()])
         probability = max(0.0, law.cdf(high - 1) - law.cdf(low))
         words = (
-            "a number of examples from a part that varies too little or too much, such as a fixed share of each rank"
+            "a number of examples from a part that varies too little or too much, such "
+            "as a fixed share of each rank"
         )
         yield f"parts of the data, {name}", ordinary, numbers.size, probability, words
 
@@ -295,19 +387,40 @@ def _size_events(counts: _Counts, promise: Promise, level: float) -> Iterator[Ev
         words = "sizes that vary too little, or are never"
         small = np.array([(sizes <= low).sum()])
         large = np.array([(sizes >= high).sum()])
-        yield f"small batches{of}", small, sizes.size, law.cdf(low), f"{words} {low} or less"
-        yield f"large batches{of}", large, sizes.size, law.sf(high - 1), f"{words} {high} or more"
+        yield (
+            f"small batches{of}",
+            small,
+            sizes.size,
+            law.cdf(low),
+            f"{words} {low} or less",
+        )
+        yield (
+            f"large batches{of}",
+            large,
+            sizes.size,
+            law.sf(high - 1),
+            f"{words} {high} or more",
+        )
 
 
 def _step_events(counts: _Counts, promise: Promise) -> Iterator[Event]:
     steps = promise.steps
     square = (promise.batch / promise.examples) ** 2
-    chosen = counts.chosen.astype(float)  # axes: run, step; each run follows one example
-    twice = np.count_nonzero(counts.chosen[:, 0 : steps - 1 : 2] & counts.chosen[:, 1:steps:2])
+    # axes: run, step; each run follows one example
+    chosen = counts.chosen.astype(float)
+    twice = np.count_nonzero(
+        counts.chosen[:, 0 : steps - 1 : 2] & counts.chosen[:, 1:steps:2]
+    )
     words = "a batch that is used again, or examples that are left out after they were drawn"
     yield "next step", np.array([twice]), counts.runs * (steps // 2), square, words
     two = (chosen.T @ chosen)[np.triu_indices(steps, 1)]
-    yield "any two steps", two, counts.runs, square, f"batches that repeat within {steps} steps"
+    yield (
+        "any two steps",
+        two,
+        counts.runs,
+        square,
+        f"batches that repeat within {steps} steps",
+    )
 
 
 def _common_events(counts: _Counts, promise: Promise) -> Iterator[Event]:
@@ -320,18 +433,40 @@ def _common_events(counts: _Counts, promise: Promise) -> Iterator[Event]:
     common = counts.common
     many = int(law.isf(FAR[-1])) + 1
     words = "batches that are made once and drawn again"
-    yield "common", np.array([(common >= many).sum()]), common.size, law.sf(many - 1), words
+    yield (
+        "common",
+        np.array([(common >= many).sum()]),
+        common.size,
+        law.sf(many - 1),
+        words,
+    )
     few = int(law.ppf(FAR[0]))
     words = "a batch that avoids the examples of the batch before, or draws them again"
-    yield f"common, at most {few}", np.array([(common <= few).sum()]), common.size, law.cdf(few), words
+    yield (
+        f"common, at most {few}",
+        np.array([(common <= few).sum()]),
+        common.size,
+        law.cdf(few),
+        words,
+    )
     none = (
-        binom.cdf(1, steps, b / n) ** n if is_poisson else float(np.prod(hypergeom.pmf(0, n, b * np.arange(steps), b)))
+        binom.cdf(1, steps, b / n) ** n
+        if is_poisson
+        else float(np.prod(hypergeom.pmf(0, n, b * np.arange(steps), b)))
     )
     words = "examples that are drawn again too seldom or too often, such as never in a reshuffled epoch"
-    yield f"common in {steps} steps, none", np.array([counts.distinct]), counts.runs, none, words
+    yield (
+        f"common in {steps} steps, none",
+        np.array([counts.distinct]),
+        counts.runs,
+        none,
+        words,
+    )
 
 
-def _binomial(name: str, counts: Any, of: int, probability: float, alpha: float, words: str) -> ConformanceTest:
+def _binomial(
+    name: str, counts: Any, of: int, probability: float, alpha: float, words: str
+) -> ConformanceTest:
     """Test counts against a binomial law, two-sided and at total level ``alpha``; report the most deviating count."""
     level = alpha / len(counts) / 2
     low = binom.ppf(level, of, probability)

@@ -24,17 +24,25 @@ from dpverify.conform.results import ConformanceTest, not_tested
 from dpverify.conform.rounding import change_rounding, longest
 from dpverify.foreign import ForeignError
 
-LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # gradient norms of the changed example, in clip lengths
-LENGTHS_AMONG_ZEROS = (0.5, 1.0, 1.02, 1.2, 1.5, 3.0, 30.0, 1e6)  # the same if all other gradients are 0
-LENGTHS_ELSEWHERE = (1.0, 30.0)  # norms that are also tried with the example in other places than the last
-STATISTIC = 1e-5  # relative rounding allowed for a statistic, whose type is not promised; float32 passes
-DIRECTIONS = 64  # random directions that are searched for excess changes by low-precision rounding
+# gradient norms of the changed example, in clip lengths
+LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)
+# the same if all other gradients are 0
+LENGTHS_AMONG_ZEROS = (0.5, 1.0, 1.02, 1.2, 1.5, 3.0, 30.0, 1e6)
+# norms that are also tried with the example in other places than the last
+LENGTHS_ELSEWHERE = (1.0, 30.0)
+# relative rounding allowed for a statistic, whose type is not promised; float32 passes
+STATISTIC = 1e-5
+# random directions that are searched for excess changes by low-precision rounding
+DIRECTIONS = 64
 SMALL = 2**16  # larger random batches share the entries of one array
 SHORT = 0.1  # norms of short and long examples in one batch, in clip lengths
 LONG = 1.0
-QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)  # quantiles of norms that an optimizer may use as its clip length
-FEW_OTHERS = 24  # with at most this many other examples, every number of short ones is tried
-OFTENER = 4.0  # factor on the probability of trying the worst batches if not all batches can be tried
+# quantiles of norms that an optimizer may use as its clip length
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
+# with at most this many other examples, every number of short ones is tried
+FEW_OTHERS = 24
+# factor on the probability of trying the worst batches if not all batches can be tried
+OFTENER = 4.0
 
 
 class NeighbouringBatches(NamedTuple):
@@ -45,7 +53,8 @@ class NeighbouringBatches(NamedTuple):
     clipped: float  # total norm of the others after clipping, in clip lengths
     length: float  # norm of the example
     direction: Any
-    factor: float | None  # the neighbour is the example times this factor; None removes the example
+    # the neighbour is the example times this factor; None removes the example
+    factor: float | None
     place: int | None = None  # number of others before the example; by default all
 
     def batches(self) -> tuple[Any, Any]:
@@ -55,52 +64,92 @@ class NeighbouringBatches(NamedTuple):
         place = len(self.others) if self.place is None else self.place
         before = self.others[:place]
         after = self.others[place:]
-        return np.concatenate([before, example, after]), np.concatenate([before, neighbour, after])
+        return np.concatenate([before, example, after]), np.concatenate(
+            [before, neighbour, after]
+        )
 
     def at_other_places(self) -> Iterator[NeighbouringBatches]:
         """Yield the same batches with the example first and in the middle."""
         middle = len(self.others) // 2
-        for place, name in {0: "first", middle: f"in place {middle + 1}"}.items() if len(self.others) else ():
+        for place, name in (
+            {0: "first", middle: f"in place {middle + 1}"}.items()
+            if len(self.others)
+            else ()
+        ):
             yield self._replace(place=place, words=f"{self.words}, {name}")
 
 
 def sensitivity_tests(
-    optimizer: PrivateOptimizer, promise: Promise, seed: int, steps: list[int] | None = None
+    optimizer: PrivateOptimizer,
+    promise: Promise,
+    seed: int,
+    steps: list[int] | None = None,
 ) -> Iterator[ConformanceTest]:
     """Search for the largest change, over batches and what one of their examples becomes.
 
     ``steps``: in which steps, counted from 0; by default in all that are tested.
     """
-    search = _Search(optimizer, promise, seed, tested_steps(promise) if steps is None else steps)
+    search = _Search(
+        optimizer, promise, seed, tested_steps(promise) if steps is None else steps
+    )
     search.run()
     allowed = promise.sensitivity
     finding = f"one example changes {search.what} by {search.change:.6g}; at most {search.allowed:.6g} is allowed"
-    finding += "" if promise.dtype == "float64" else f", and {search.rounding:.2g} for rounding to {promise.dtype}"
+    finding += (
+        ""
+        if promise.dtype == "float64"
+        else f", and {search.rounding:.2g} for rounding to {promise.dtype}"
+    )
     finding += f" ({search.where})" if search.where else ""
     if search.moved:
-        finding = f"one example changes the clip length of its own step ({search.moved})"
+        finding = (
+            f"one example changes the clip length of its own step ({search.moved})"
+        )
     if search.not_finite:
-        finding += f"; what is released is not finite for some batches ({search.not_finite})"
-    finding += f"; tested: {steps_and_sizes(promise, search.steps, sorted(search.sizes))}"
-    finding += f", {search.tried} of {search.possible} pairs of batches" if search.tried < search.possible else ""
+        finding += (
+            f"; what is released is not finite for some batches ({search.not_finite})"
+        )
+    finding += (
+        f"; tested: {steps_and_sizes(promise, search.steps, sorted(search.sizes))}"
+    )
+    finding += (
+        f", {search.tried} of {search.possible} pairs of batches"
+        if search.tried < search.possible
+        else ""
+    )
     small = search.largest <= 1.0 and not search.moved
-    because = "finite numbers" if small and search.not_finite else "every batch" if small and search.broken else ""
+    because = (
+        "finite numbers"
+        if small and search.not_finite
+        else "every batch"
+        if small and search.broken
+        else ""
+    )
     sees = f"a change above {allowed:.6g} in the batches and steps tried"
     measured = search.change if search.finite and not search.moved else None
     if search.finite:
         passed = small and not search.not_finite
-        yield ConformanceTest("sensitivity", passed, finding, sees, because=because, measured=measured)
+        yield ConformanceTest(
+            "sensitivity", passed, finding, sees, because=because, measured=measured
+        )
     else:
-        yield not_tested("sensitivity", "no release is finite" if search.not_finite else "no call returned")
+        yield not_tested(
+            "sensitivity",
+            "no release is finite" if search.not_finite else "no call returned",
+        )
     sees = "a batch that raises, such as an empty one"
     broken = search.broken or "no batch raises"
-    yield ConformanceTest("every batch", not search.broken, broken, sees, error=search.message)
+    yield ConformanceTest(
+        "every batch", not search.broken, broken, sees, error=search.message
+    )
 
 
 class _Search:
     """Search for the largest change relative to the allowed change; also records errors."""
 
-    def __init__(self, optimizer: PrivateOptimizer, promise: Promise, seed: int, steps: list[int]) -> None:
+    def __init__(
+        self, optimizer: PrivateOptimizer, promise: Promise, seed: int, steps: list[int]
+    ) -> None:
         self.optimizer = optimizer
         self.promise = promise
         self.seed = seed
@@ -137,8 +186,14 @@ class _Search:
                 self._fail(f"the step before step {step + 1}", error)
                 return
             pairs = worst if share < 1.0 or step not in few else []
-            tried = [pair for pair in pairs if chosen.random() < OFTENER * share] or pairs[-1:]
-            tried += [pair for pair in every if chosen.random() < share] if step in few else []
+            tried = [
+                pair for pair in pairs if chosen.random() < OFTENER * share
+            ] or pairs[-1:]
+            tried += (
+                [pair for pair in every if chosen.random() < share]
+                if step in few
+                else []
+            )
             for neighbours in tried:
                 self._try(state, step, neighbours)
             self.sizes |= {len(neighbours.others) + 1 for neighbours in tried}
@@ -150,7 +205,9 @@ class _Search:
         """Return the fraction of these pairs of batches that the work budget allows."""
         promise = self.promise
         size = sum(len(pair.others) + 1 for pair in pairs) / len(pairs)
-        return affordable(SEARCH, promise, size * promise.dimension) / (2 * len(self._generators()) * len(pairs))
+        return affordable(SEARCH, promise, size * promise.dimension) / (
+            2 * len(self._generators()) * len(pairs)
+        )
 
     def _generators(self) -> list[np.random.Generator]:
         """Return generators for a step. Low precision also gets noise of 0, which hides less of a change."""
@@ -175,7 +232,14 @@ class _Search:
             self.finite += 1
             self._compare(step, neighbours, released, without, words)
 
-    def _compare(self, step: int, neighbours: NeighbouringBatches, released: Any, without: Any, words: str) -> None:
+    def _compare(
+        self,
+        step: int,
+        neighbours: NeighbouringBatches,
+        released: Any,
+        without: Any,
+        words: str,
+    ) -> None:
         promise = self.promise
         d = promise.dimension
         allowed = abs(promise.weight(step, step)) * promise.sensitivity
@@ -188,12 +252,22 @@ class _Search:
             released=released[:d],
             neighbour=without[:d],
         )
-        self._note(released[:d] - without[:d], allowed, rounding, "the released vector", words)
+        self._note(
+            released[:d] - without[:d], allowed, rounding, "the released vector", words
+        )
         if promise.statistic is not None:
             allowed = promise.statistic_sensitivity
-            self._note(released[d:] - without[d:], allowed, STATISTIC * allowed, "the scaled statistic", words)
+            self._note(
+                released[d:] - without[d:],
+                allowed,
+                STATISTIC * allowed,
+                "the scaled statistic",
+                words,
+            )
 
-    def _note(self, change: Any, allowed: float, rounding: float, what: str, words: str) -> None:
+    def _note(
+        self, change: Any, allowed: float, rounding: float, what: str, words: str
+    ) -> None:
         size = float(np.linalg.norm(change))
         if (size - rounding) / allowed > self.largest:
             self.largest = (size - rounding) / allowed
@@ -207,13 +281,17 @@ class _Search:
         self.message = self.message or str(error)
         self.broken = self.broken or f"{words}: {error}"
 
-    def _released(self, state: Any, batch: Any, rng: np.random.Generator) -> tuple[Any, float]:
+    def _released(
+        self, state: Any, batch: Any, rng: np.random.Generator
+    ) -> tuple[Any, float]:
         """Return the released vector and the clip length of a step."""
         after, released = self.optimizer.step(copied(state), batch, rng)
         return np.asarray(released, dtype=float), clip_length(after)
 
 
-def all_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[NeighbouringBatches]:
+def all_neighbours(
+    promise: Promise, rng: np.random.Generator
+) -> Iterator[NeighbouringBatches]:
     """Yield neighbouring batches of all sizes that the promised sampling draws.
 
     The changed example is on an axis or has many coordinates. Every second length has both directions reversed, so that
@@ -229,21 +307,44 @@ def all_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[Neigh
     random_rows = [_random_rows(clip, rng, pool, size, d) for size in _others(promise)]
     for sign, directions in enumerate([(axis, slant), (-axis, -equal)]):
         row = clip * directions[0]
-        rows = {"zero": np.zeros((1, d)), "opposite": -row, "alike": row, "huge and opposite": -huge * row}
+        rows = {
+            "zero": np.zeros((1, d)),
+            "opposite": -row,
+            "alike": row,
+            "huge and opposite": -huge * row,
+        }
         for number, random_batch in enumerate(random_rows, sign):
-            repeated = {kind: _rows(row, len(random_batch)) for kind, row in rows.items()}
-            kinds = {**repeated, "random": random_batch} if len(random_batch) else {"none": random_batch}
+            repeated = {
+                kind: _rows(row, len(random_batch)) for kind, row in rows.items()
+            }
+            kinds = (
+                {**repeated, "random": random_batch}
+                if len(random_batch)
+                else {"none": random_batch}
+            )
             for place, (kind, batch) in enumerate(kinds.items(), number):
                 is_zero = kind in ("none", "zero")
                 lengths = LENGTHS_AMONG_ZEROS if is_zero else LENGTHS
                 for length, direction in product(lengths[place % 2 :: 2], directions):
-                    for pair in _changes(promise, batch, float(not is_zero), kind, min(length, huge), direction):
+                    for pair in _changes(
+                        promise,
+                        batch,
+                        float(not is_zero),
+                        kind,
+                        min(length, huge),
+                        direction,
+                    ):
                         yield pair
-                        yield from pair.at_other_places() if kind == "zero" and length in LENGTHS_ELSEWHERE else ()
+                        yield from (
+                            pair.at_other_places()
+                            if kind == "zero" and length in LENGTHS_ELSEWHERE
+                            else ()
+                        )
     yield from _at_quantiles(promise, axis)
     if promise.dtype != "float64":
         other_rows = _rows(0.0 * axis, _others(promise)[0])
-        for length in rng.uniform(1.0, 2.0, DIRECTIONS):  # the rounding error of a norm depends on all digits
+        # the rounding error of a norm depends on all digits
+        for length in rng.uniform(1.0, 2.0, DIRECTIONS):
             yield from _changes(promise, other_rows, 0.0, "zero", length, _unit(rng, d))
 
 
@@ -259,20 +360,41 @@ def _at_quantiles(promise: Promise, axis: Any) -> Iterator[NeighbouringBatches]:
         others = rows[short_count : short_count + count]
         clipped = (SHORT * short_count + count - short_count) / count
         for length in (SHORT, LONG):
-            *_, pair = _changes(promise, others, clipped, f"{short_count} short, the rest long", length, axis)
+            *_, pair = _changes(
+                promise,
+                others,
+                clipped,
+                f"{short_count} short, the rest long",
+                length,
+                axis,
+            )
             yield pair
 
 
-def worst_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[NeighbouringBatches]:
+def worst_neighbours(
+    promise: Promise, rng: np.random.Generator
+) -> Iterator[NeighbouringBatches]:
     """Yield the neighbouring batches that reveal most mistakes, of the smallest and the promised size."""
     d = promise.dimension
     slant = _unit(rng, d)
     counts_of_others = _others(promise)
-    for size in sorted({counts_of_others[0], promise.batch - 1} & set(counts_of_others)):
-        kinds = {"zero": (0.0, _rows(0.0 * slant, size)), "opposite": (1.0, _rows(-promise.clip * slant, size))}
+    for size in sorted(
+        {counts_of_others[0], promise.batch - 1} & set(counts_of_others)
+    ):
+        kinds = {
+            "zero": (0.0, _rows(0.0 * slant, size)),
+            "opposite": (1.0, _rows(-promise.clip * slant, size)),
+        }
         for kind, (length_of_each, batch) in kinds.items():
             for length in (1.0, longest(promise.dtype, promise.clip)):
-                for pair in _changes(promise, batch, length_of_each, kind if size else "none", length, slant):
+                for pair in _changes(
+                    promise,
+                    batch,
+                    length_of_each,
+                    kind if size else "none",
+                    length,
+                    slant,
+                ):
                     yield pair
                     yield from pair.at_other_places() if kind == "zero" else ()
 
@@ -282,7 +404,9 @@ def _rows(row: Any, size: int) -> Any:
     return np.broadcast_to(row, (size, row.shape[1]))
 
 
-def _random_rows(clip: float, rng: np.random.Generator, pool: Any, size: int, dimension: int) -> Any:
+def _random_rows(
+    clip: float, rng: np.random.Generator, pool: Any, size: int, dimension: int
+) -> Any:
     """Return random rows; if there are many numbers, overlapping windows of ``pool`` without a copy."""
     if size * dimension <= SMALL:
         return clip * rng.standard_normal((size, dimension))
@@ -301,12 +425,23 @@ def _others(promise: Promise) -> list[int]:
 
 
 def _changes(
-    promise: Promise, other_rows: Any, length_of_each: float, kind: str, length: float, direction: Any
+    promise: Promise,
+    other_rows: Any,
+    length_of_each: float,
+    kind: str,
+    length: float,
+    direction: Any,
 ) -> Iterator[NeighbouringBatches]:
     alone = f"one gradient of {length:g} clip lengths"
-    words = f"{alone} with {len(other_rows)} others ({kind})" if len(other_rows) else f"{alone} alone"
+    words = (
+        f"{alone} with {len(other_rows)} others ({kind})"
+        if len(other_rows)
+        else f"{alone} alone"
+    )
     clipped = length_of_each * len(other_rows)
-    pair = NeighbouringBatches(words, other_rows, clipped, length * promise.clip, direction, None)
+    pair = NeighbouringBatches(
+        words, other_rows, clipped, length * promise.clip, direction, None
+    )
     if promise.neighbours == "add-remove" and promise.sampling != "batches":
         yield pair
         return

@@ -13,21 +13,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpverify.conform.coverage import STATE, affordable, batch_sizes, states_before, steps_and_sizes, tested_steps
+from dpverify.conform.coverage import (
+    STATE,
+    affordable,
+    batch_sizes,
+    states_before,
+    steps_and_sizes,
+    tested_steps,
+)
 from dpverify.conform.guarded import clip_length, copied
 from dpverify.conform.records import PrivateOptimizer, Promise
 from dpverify.conform.replay.generators import Tape
 from dpverify.conform.results import ConformanceTest, not_tested, worst
 from dpverify.conform.rounding import ADDING, INNER, accumulated, longest, unit_roundoff
 
-MOST_KRYLOV_DIRECTIONS = 512  # up to this dimension, all directions are used, which suffices for any linear map
-KRYLOV_DIRECTIONS = 24  # in larger dimensions; suffices for noise with at most this many different scales
+# up to this dimension, all directions are used, which suffices for any linear map
+MOST_KRYLOV_DIRECTIONS = 512
+# in larger dimensions; suffices for noise with at most this many different scales
+KRYLOV_DIRECTIONS = 24
 KRYLOV_ROUNDS = 4  # rounds of GMRES, each of which starts at the previous residual
 KRYLOV_SMALL = 1e-12  # a new direction below this fraction of its image is rounding
 KRYLOV_ENOUGH = 1e-14  # relative size of an accepted residual
 
 
-def solve_noise(release: Callable[[Any], Any], noise: Any, target: Any, released: Any) -> Any:
+def solve_noise(
+    release: Callable[[Any], Any], noise: Any, target: Any, released: Any
+) -> Any:
     """Return noise for which ``release`` returns approximately ``target``.
 
     ``release`` must be affine in the noise; ``release(noise)`` is ``released``. Each round applies GMRES (Saad and
@@ -36,7 +47,9 @@ def solve_noise(release: Callable[[Any], Any], noise: Any, target: Any, released
     """
     best = noise
     left = target - released
-    directions = len(noise) if len(noise) <= MOST_KRYLOV_DIRECTIONS else KRYLOV_DIRECTIONS
+    directions = (
+        len(noise) if len(noise) <= MOST_KRYLOV_DIRECTIONS else KRYLOV_DIRECTIONS
+    )
     enough = KRYLOV_ENOUGH * float(np.abs(target).max())
     for _ in range(KRYLOV_ROUNDS):
         size = float(np.abs(left).max())
@@ -51,7 +64,9 @@ def solve_noise(release: Callable[[Any], Any], noise: Any, target: Any, released
     return best
 
 
-def _gmres(release: Callable[[Any], Any], noise: Any, base: Any, left: Any, directions: int) -> Any:
+def _gmres(
+    release: Callable[[Any], Any], noise: Any, base: Any, left: Any, directions: int
+) -> Any:
     """Return the noise change in ``directions`` Krylov directions that changes ``base`` most nearly by ``left``.
 
     Each direction is scaled to the typical norm of noise, so that its effect is not lost in rounding.
@@ -74,26 +89,41 @@ def _gmres(release: Callable[[Any], Any], noise: Any, base: Any, left: Any, dire
                 columns[row, k] += part
                 image = image - part * vector
         columns[k + 1, k] = float(np.linalg.norm(image))
-        weights = np.linalg.lstsq(columns[: k + 2, : k + 1], aim[: k + 2], rcond=None)[0]
-        residual = float(np.linalg.norm(columns[: k + 2, : k + 1] @ weights - aim[: k + 2]))
-        if not columns[k + 1, k] > KRYLOV_SMALL * scale or residual <= KRYLOV_ENOUGH * size:
+        weights = np.linalg.lstsq(columns[: k + 2, : k + 1], aim[: k + 2], rcond=None)[
+            0
+        ]
+        residual = float(
+            np.linalg.norm(columns[: k + 2, : k + 1] @ weights - aim[: k + 2])
+        )
+        if (
+            not columns[k + 1, k] > KRYLOV_SMALL * scale
+            or residual <= KRYLOV_ENOUGH * size
+        ):
             break
         basis.append(image / columns[k + 1, k])
     return sum(weight * vector for weight, vector in zip(weights, basis, strict=False))
 
 
-TOLERANCE = 1e-6  # releases that differ by at most this fraction of the sensitivity count as equal
-ROUNDINGS = 4.0  # so do low-precision releases that differ by at most this many roundings
-SIZES = (1.0, 0.2)  # lengths of the gradients of a step, in clip lengths: some are clipped, or none
-CHANGED = (3.0, 1e6)  # norm of the changed example for each of SIZES; 1e6 detects a state that reacts to outliers only
-FIRST_STEPS = 3  # first steps in which an example is changed; a middle and a late step are added
+# releases that differ by at most this fraction of the sensitivity count as equal
+TOLERANCE = 1e-6
+# so do low-precision releases that differ by at most this many roundings
+ROUNDINGS = 4.0
+# lengths of the gradients of a step, in clip lengths: some are clipped, or none
+SIZES = (1.0, 0.2)
+# norm of the changed example for each of SIZES; 1e6 detects a state that reacts to
+# outliers only
+CHANGED = (3.0, 1e6)
+# first steps in which an example is changed; a middle and a late step are added
+FIRST_STEPS = 3
 LATER_STEPS = 8  # number of compared steps after that step
 SMALL_BATCH = 3
 TYPICAL = 4.0  # assumed largest absolute noise value, in deviations
 DRAWS = 8  # further draws of the noise of a step
 SEES = "a state that keeps information about an example that was not released"
-CALLS = 8  # calls of the changed step in a case; earlier and later steps are counted separately
-DENSITY = math.sqrt(2.0 / math.pi)  # density of the absolute value of a standard normal number at 0
+# calls of the changed step in a case; earlier and later steps are counted separately
+CALLS = 8
+# density of the absolute value of a standard normal number at 0
+DENSITY = math.sqrt(2.0 / math.pi)
 FOREIGN = "the released vector does not follow normal numbers of numpy, PyTorch, JAX or random"
 
 
@@ -115,29 +145,49 @@ class StateCase(NamedTuple):
     later: Any
 
 
-def state_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Iterator[ConformanceTest]:
+def state_tests(
+    optimizer: PrivateOptimizer, promise: Promise, seed: int
+) -> Iterator[ConformanceTest]:
     """Change an example of a step, adapt the noise so that the release is the same, and compare later releases.
 
     If neighbours differ by an example and batches are Poisson samples, the example is also removed: a state may
     remember the size of a batch.
     """
     steps = _steps(promise)
-    sizes = [size for size in sorted({SMALL_BATCH, promise.batch}) if size in _possible(promise)]
-    every = [CaseKind(at, size, length) for at in steps for size in sizes for length in SIZES]
+    sizes = [
+        size
+        for size in sorted({SMALL_BATCH, promise.batch})
+        if size in _possible(promise)
+    ]
+    every = [
+        CaseKind(at, size, length) for at in steps for size in sizes for length in SIZES
+    ]
     if promise.neighbours == "add-remove" and promise.sampling == "poisson":
         every += [CaseKind(at, sizes[-1], SIZES[0], is_removed=True) for at in steps]
     chosen = every[:: _stride(promise, every)]
-    results = [_result(optimizer, promise, seed, _case(promise, seed, kind)) for kind in chosen]
-    text = steps_and_sizes(promise, sorted({kind.at for kind in chosen}), sorted({kind.size for kind in chosen}))
+    results = [
+        _result(optimizer, promise, seed, _case(promise, seed, kind)) for kind in chosen
+    ]
+    text = steps_and_sizes(
+        promise,
+        sorted({kind.at for kind in chosen}),
+        sorted({kind.size for kind in chosen}),
+    )
     worst_result = worst(results)
     if worst_result.is_tested:
-        worst_result = replace(worst_result, found=f"{worst_result.found}; tested: {text}", sees=_sees(promise, chosen))
+        worst_result = replace(
+            worst_result,
+            found=f"{worst_result.found}; tested: {text}",
+            sees=_sees(promise, chosen),
+        )
     yield worst_result
 
 
 def _stride(promise: Promise, kinds: list[CaseKind]) -> int:
     """Return the stride at which cases are tested within the work budget; an odd stride includes all kinds of cases."""
-    calls = [kind.at + CALLS + 2 * len(_later_steps(promise, kind.at)) for kind in kinds]
+    calls = [
+        kind.at + CALLS + 2 * len(_later_steps(promise, kind.at)) for kind in kinds
+    ]
     paid = affordable(STATE, promise, promise.batch * promise.dimension)
     return min(2 * (sum(calls) // (2 * paid)) + 1, max(1, len(kinds)))
 
@@ -157,7 +207,12 @@ def _sees(promise: Promise, kinds: list[CaseKind]) -> str:
     missed = 1.0
     for kind in kinds:
         if kind.length < 1.0:
-            deviation = kind.length * promise.clip / promise.divisor / math.sqrt(promise.dimension)
+            deviation = (
+                kind.length
+                * promise.clip
+                / promise.divisor
+                / math.sqrt(promise.dimension)
+            )
             missed *= min(1.0, DENSITY * tolerance / deviation)
     return f"{SEES}; a state that keeps one direction of it per step is missed with probability {missed:.1g}"
 
@@ -181,7 +236,9 @@ def _steps(promise: Promise) -> list[int]:
 
 def _returns(promise: Promise, at: int) -> bool:
     """Test whether the promise lets later releases depend on the noise of a step."""
-    return promise.covariance is not None and bool(np.asarray(promise.covariance, dtype=float)[at, at + 1 :].any())
+    return promise.covariance is not None and bool(
+        np.asarray(promise.covariance, dtype=float)[at, at + 1 :].any()
+    )
 
 
 def _possible(promise: Promise) -> set[int]:
@@ -199,19 +256,24 @@ def _case(promise: Promise, seed: int, kind: CaseKind) -> StateCase:
     if is_removed:
         return StateCase(at, gradients, gradients[1:], later)
     changed = gradients.copy()
-    changed_length = min(CHANGED[SIZES.index(length)], longest(promise.dtype, promise.clip))
+    changed_length = min(
+        CHANGED[SIZES.index(length)], longest(promise.dtype, promise.clip)
+    )
     changed[0] = -changed_length * promise.clip * np.eye(1, d)[0]
     return StateCase(at, gradients, changed, later)
 
 
-def _result(optimizer: PrivateOptimizer, promise: Promise, seed: int, case: StateCase) -> ConformanceTest:
+def _result(
+    optimizer: PrivateOptimizer, promise: Promise, seed: int, case: StateCase
+) -> ConformanceTest:
     if promise.memory is not None or _returns(promise, case.at):
         return _with_memory(optimizer, promise, seed, case)
     state = _before(optimizer, seed, case)
     size = promise.released_dimension
     tape = Tape([])
     optimizer.step(copied(state), case.gradients.copy(), tape)
-    for place in sorted({0, max(0, tape.used - size)}):  # a step may draw other numbers before or after its noise
+    # a step may draw other numbers before or after its noise
+    for place in sorted({0, max(0, tape.used - size)}):
         drawn = np.random.default_rng([seed, 12]).standard_normal(max(size, tape.used))
         result = _replayed(optimizer, promise, seed, case, state, drawn, place)
         if result is not None:
@@ -220,7 +282,13 @@ def _result(optimizer: PrivateOptimizer, promise: Promise, seed: int, case: Stat
 
 
 def _replayed(
-    optimizer: PrivateOptimizer, promise: Promise, seed: int, case: StateCase, state: Any, drawn: Any, place: int
+    optimizer: PrivateOptimizer,
+    promise: Promise,
+    seed: int,
+    case: StateCase,
+    state: Any,
+    drawn: Any,
+    place: int,
 ) -> ConformanceTest | None:
     """Compare later releases for two examples, with noise from ``place`` on that makes the releases of the step equal.
 
@@ -229,7 +297,9 @@ def _replayed(
     noise = drawn[place : place + promise.released_dimension]
 
     def first(batch: Any, numbers: Any) -> tuple[Any, Any]:
-        tape = Tape(np.concatenate([drawn[:place], numbers, drawn[place + len(numbers) :]]))
+        tape = Tape(
+            np.concatenate([drawn[:place], numbers, drawn[place + len(numbers) :]])
+        )
         after, released = optimizer.step(copied(state), batch.copy(), tape)
         return copied(after), np.asarray(released, dtype=float)
 
@@ -237,18 +307,24 @@ def _replayed(
     _, without = first(case.other, noise)
     if not (np.isfinite(released).all() and np.isfinite(without).all()):
         return _not_tested("what is released is not finite")
-    replayed = solve_noise(lambda numbers: first(case.other, numbers)[1], noise, released, without)
+    replayed = solve_noise(
+        lambda numbers: first(case.other, numbers)[1], noise, released, without
+    )
     if not np.isfinite(replayed).all():
         return _not_tested("what is released is not finite")
     moved, replayed_release = first(case.other, replayed)
     left = float(np.abs(replayed_release - released).max())
     largest = float(np.abs(released).max())
-    if not left <= max(TOLERANCE * promise.sensitivity, ROUNDINGS * _unit(promise) * largest):
+    if not left <= max(
+        TOLERANCE * promise.sensitivity, ROUNDINGS * _unit(promise) * largest
+    ):
         return None
     change = 0.0
     for t in _later_steps(promise, case.at):
         numbers = _numbers(promise, seed, 5, t)
-        original, release = optimizer.step(original, case.later * (t - case.at), Tape(numbers))
+        original, release = optimizer.step(
+            original, case.later * (t - case.at), Tape(numbers)
+        )
         moved, two = optimizer.step(moved, case.later * (t - case.at), Tape(numbers))
         lengths = clip_length(original), clip_length(moved)
         original = copied(original)
@@ -258,7 +334,9 @@ def _replayed(
         largest = max(largest, float(np.abs(release).max()))
         change = max(change, float(np.abs(np.asarray(release) - np.asarray(two)).max()))
         change = max(change, abs(lengths[0] - lengths[1]) / promise.divisor)
-    return _judged(promise, case, change, largest, left, "although all earlier releases are equal")
+    return _judged(
+        promise, case, change, largest, left, "although all earlier releases are equal"
+    )
 
 
 def _unit(promise: Promise) -> float:
@@ -266,7 +344,9 @@ def _unit(promise: Promise) -> float:
     return max(unit_roundoff(promise.dtype), INNER)
 
 
-def _with_memory(optimizer: PrivateOptimizer, promise: Promise, seed: int, case: StateCase) -> ConformanceTest:
+def _with_memory(
+    optimizer: PrivateOptimizer, promise: Promise, seed: int, case: StateCase
+) -> ConformanceTest:
     """Compare runs with equal noise: later releases must change only as the promised memory implies."""
     before = _before(optimizer, seed, case)
     released = _released(optimizer, promise, seed, case, before, case.gradients)
@@ -275,15 +355,25 @@ def _with_memory(optimizer: PrivateOptimizer, promise: Promise, seed: int, case:
         return _not_tested("what is released is not finite")
     changes = changed - released
     contribution = changes[0] / promise.weight(case.at, case.at)
-    expected = np.array([promise.weight(case.at + t, case.at) * contribution for t in range(len(changes))])
+    expected = np.array(
+        [
+            promise.weight(case.at + t, case.at) * contribution
+            for t in range(len(changes))
+        ]
+    )
     largest = max(float(np.abs(released).max()), float(np.abs(changed).max()))
     weights = [abs(promise.weight(case.at + t, case.at)) for t in range(len(changes))]
-    left = 2.0 * _unit(promise) * largest * max(weights) / weights[0]  # rounding of `expected`
+    # rounding of `expected`
+    left = 2.0 * _unit(promise) * largest * max(weights) / weights[0]
     change = float(np.abs(changes - expected).max())
-    return _judged(promise, case, change, largest, left, "beyond the memory that was promised")
+    return _judged(
+        promise, case, change, largest, left, "beyond the memory that was promised"
+    )
 
 
-def _without_replay(optimizer: PrivateOptimizer, promise: Promise, seed: int, case: StateCase) -> ConformanceTest:
+def _without_replay(
+    optimizer: PrivateOptimizer, promise: Promise, seed: int, case: StateCase
+) -> ConformanceTest:
     """Compare later releases after a change of the example, if a change of the step's noise does not affect them.
 
     This test needs noise with a seed. If later releases do not depend on the noise of a step, and thus not on its
@@ -292,19 +382,36 @@ def _without_replay(optimizer: PrivateOptimizer, promise: Promise, seed: int, ca
     if promise.adaptive_clip or promise.statistic is not None:
         return _not_tested(FOREIGN)
     before = _before(optimizer, seed, case)
-    same, repeated = (_released(optimizer, promise, seed, case, before, case.gradients) for _ in range(2))
+    same, repeated = (
+        _released(optimizer, promise, seed, case, before, case.gradients)
+        for _ in range(2)
+    )
     if not np.array_equal(same, repeated):
         return _not_tested(FOREIGN)
     changed = _released(optimizer, promise, seed, case, before, case.other)
-    noise = [_released(optimizer, promise, seed, case, before, case.gradients, draw) for draw in range(1, DRAWS + 1)]
+    noise = [
+        _released(optimizer, promise, seed, case, before, case.gradients, draw)
+        for draw in range(1, DRAWS + 1)
+    ]
     if not all(np.isfinite(run).all() for run in (same, changed, *noise)):
         return _not_tested("what is released is not finite")
-    fixed = any(not np.abs(run[0] - same[0]).all() for run in noise)  # some number does not depend on the seed
-    if fixed or max(np.abs(run[1:] - same[1:]).max() for run in noise) > TOLERANCE * promise.sensitivity:
-        return _not_tested(FOREIGN)  # later releases depend on the noise, perhaps through the release
+    # some number does not depend on the seed
+    fixed = any(not np.abs(run[0] - same[0]).all() for run in noise)
+    if (
+        fixed
+        or max(np.abs(run[1:] - same[1:]).max() for run in noise)
+        > TOLERANCE * promise.sensitivity
+    ):
+        # later releases depend on the noise, perhaps through the release
+        return _not_tested(FOREIGN)
     change = float(np.abs(changed[1:] - same[1:]).max())
     return _judged(
-        promise, case, change, float(np.abs(same).max()), 0.0, "although other noise in that step changes none"
+        promise,
+        case,
+        change,
+        float(np.abs(same).max()),
+        0.0,
+        "although other noise in that step changes none",
     )
 
 
@@ -315,7 +422,13 @@ def _before(optimizer: PrivateOptimizer, seed: int, case: StateCase) -> Any:
 
 
 def _released(
-    optimizer: PrivateOptimizer, promise: Promise, seed: int, case: StateCase, before: Any, batch: Any, draw: int = 0
+    optimizer: PrivateOptimizer,
+    promise: Promise,
+    seed: int,
+    case: StateCase,
+    before: Any,
+    batch: Any,
+    draw: int = 0,
 ) -> Any:
     """Return the releases of this step with ``batch`` and of later steps; ``draw`` selects the noise of this step."""
     state = copied(before)
@@ -329,10 +442,17 @@ def _released(
 
 
 def _judged(
-    promise: Promise, case: StateCase, change: float, largest: float, left: float, condition: str
+    promise: Promise,
+    case: StateCase,
+    change: float,
+    largest: float,
+    left: float,
+    condition: str,
 ) -> ConformanceTest:
     finding = f"an example of step {case.at + 1} changes a later release by {change:.3g}, {condition}"
-    return ConformanceTest("state", change <= _tolerance(promise, largest, left), finding, SEES)
+    return ConformanceTest(
+        "state", change <= _tolerance(promise, largest, left), finding, SEES
+    )
 
 
 def _not_tested(reason: str) -> ConformanceTest:

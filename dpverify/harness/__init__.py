@@ -1,8 +1,9 @@
 """Checks of claims: the names that the author of a check needs, under seven concepts (docs/writing-a-check.md).
 
-claim: PaperChecks; statement: Statement; point: Point, Context; check: the four kinds of checks and their parts;
-planted fault: Planted, Outcome, Control; true neighbour: TrueNeighbour; budget: Budget, BUDGETS. The code that runs and
-judges checks is in ``harness.run``.
+claim: PaperChecks; statement: Statement; point: Point, Context; check: the four kinds
+of checks and their parts; planted fault: Planted, Outcome, Control; true neighbour:
+TrueNeighbour; budget: Budget, BUDGETS. The code that runs and judges checks is in
+``harness.run``.
 
 Names are loaded when they are first used, so that code that only reads the evidence of an earlier run does not import
 the libraries of the checks.
@@ -21,13 +22,30 @@ if TYPE_CHECKING:
     from dpverify.harness.derivation_check import DerivationCheck
     from dpverify.harness.exact_results import Vacuity
     from dpverify.harness.run.registry import PaperChecks
-    from dpverify.harness.search.exhaustive_check import ExhaustiveCheck, RuleCheck, of_variant
+    from dpverify.harness.search.exhaustive_check import (
+        ExhaustiveCheck,
+        RuleCheck,
+        of_variant,
+    )
     from dpverify.harness.search.search_check import SearchCheck
     from dpverify.harness.sides import Outcome, Planted, TrueNeighbour
-    from dpverify.harness.statistics.effects import Bounded, MeanEffect, Plan, ProportionEffect, SubGaussian
-    from dpverify.harness.statistics.mean_judges import MeanBound, MeanLaw, ProportionBound
+    from dpverify.harness.statistics.effects import (
+        Bounded,
+        MeanEffect,
+        Plan,
+        ProportionEffect,
+        SubGaussian,
+    )
+    from dpverify.harness.statistics.mean_judges import (
+        MeanBound,
+        MeanLaw,
+        ProportionBound,
+    )
     from dpverify.harness.statistics.monte_carlo_check import Control, MonteCarloCheck
-    from dpverify.harness.statistics.trajectory_law import TrajectoryEffect, TrajectoryLaw
+    from dpverify.harness.statistics.trajectory_law import (
+        TrajectoryEffect,
+        TrajectoryLaw,
+    )
     from dpverify.ledger.statements import Statement
 
 __all__ = [

@@ -37,7 +37,8 @@ class Property:
     words : str
         The property in words: "the slope is at most a*r + sigma".
     is_satisfied : callable, optional
-        Test of one counterexample. Needed if the property depends on the numbers of the counterexample.
+        Test of one counterexample. Needed if the property depends on the numbers of the
+        counterexample.
     """
 
     words: str
@@ -53,13 +54,17 @@ class Property:
             return False
 
 
-def reject_inadmissible(check: Check, statement: Statement, result: CheckResult) -> CheckResult:
+def reject_inadmissible(
+    check: Check, statement: Statement, result: CheckResult
+) -> CheckResult:
     """Return the result of a check, or an error if it is a refutation with inadmissible counterexamples."""
     faults = faults_of(check, statement, result) if result.status == "refuted" else []
     if not faults:
         return result
     error = f"refutation of {statement.reference} refused: {'; '.join(faults)}"
-    return msgspec.structs.replace(result, status="inconclusive", message=error, error=error)
+    return msgspec.structs.replace(
+        result, status="inconclusive", message=error, error=error
+    )
 
 
 def faults_of(check: Check, statement: Statement, result: CheckResult) -> list[str]:
@@ -68,32 +73,58 @@ def faults_of(check: Check, statement: Statement, result: CheckResult) -> list[s
     faults = undeclared(check, statement, points)
     for point in points:
         unmet = unmet_conditions(statement, point)
-        tested = {name: check.meets[name] for name in _undecided_requirements(statement, point) if name in check.meets}
-        unmet += [f"{name} ({p.words})" for name, p in tested.items() if not p.is_met(point)]
+        tested = {
+            name: check.meets[name]
+            for name in _undecided_requirements(statement, point)
+            if name in check.meets
+        }
+        unmet += [
+            f"{name} ({p.words})" for name, p in tested.items() if not p.is_met(point)
+        ]
         point_text = ", ".join(f"{name}={value}" for name, value in point.items())
-        faults += [f"the counterexample {point_text} does not meet {text}" for text in unmet]
+        faults += [
+            f"the counterexample {point_text} does not meet {text}" for text in unmet
+        ]
     return faults
 
 
-def undeclared(check: Check, statement: Statement, points: Sequence[Point]) -> list[str]:
+def undeclared(
+    check: Check, statement: Statement, points: Sequence[Point]
+) -> list[str]:
     """List the assumptions, and the conditions that arithmetic cannot test, for which a check declares no property."""
-    names = dict.fromkeys(name for point in points or [{}] for name in _undecided_requirements(statement, point))
-    return [f"check {check.name} declares no property that meets {name}" for name in names if name not in check.meets]
+    names = dict.fromkeys(
+        name
+        for point in points or [{}]
+        for name in _undecided_requirements(statement, point)
+    )
+    return [
+        f"check {check.name} declares no property that meets {name}"
+        for name in names
+        if name not in check.meets
+    ]
 
 
 def point_of(example: Counterexample) -> dict[str, Fraction]:
     """Return the numbers of a counterexample that are recorded exactly."""
     numbers = {name: number.exact for name, number in example.parameters.items()}
-    return {name: Fraction(exact) for name, exact in numbers.items() if exact is not None}
+    return {
+        name: Fraction(exact) for name, exact in numbers.items() if exact is not None
+    }
 
 
 def unmet_conditions(statement: Statement, point: Point) -> list[str]:
     """List the conditions and domains that a point decides but does not certainly satisfy."""
     parts = _decidable(statement, frozenset(point))
     names = point.keys() & statement.domains.keys()
-    fractions = [n for n in sorted(names) if statement.domains[n].kind == "integer" and point[n].denominator != 1]
+    fractions = [
+        n
+        for n in sorted(names)
+        if statement.domains[n].kind == "integer" and point[n].denominator != 1
+    ]
     unmet = [f"{name} is an integer" for name in fractions]
-    return unmet + [to_text(part.requires[0]) for part in parts if not _is_met(part, point)]
+    return unmet + [
+        to_text(part.requires[0]) for part in parts if not _is_met(part, point)
+    ]
 
 
 def _is_met(part: Statement, point: Point) -> bool:
@@ -113,10 +144,24 @@ def _decidable(statement: Statement, names: frozenset[str]) -> list[Statement]:
         if len(_parts) > 256:
             _parts.clear()
         letters = _letters(statement, names)
-        domains = [statement.domains[name] for name in sorted(letters & statement.domains.keys())]
-        conditions = [*(c for domain in domains for c in domain.constraints), *statement.requires]
-        let = tuple((name, formula) for name, formula in statement.let if name in letters and name not in names)
-        parts = [replace(statement, requires=(c,), let=let) for c in conditions if free_names(c) <= letters]
+        domains = [
+            statement.domains[name]
+            for name in sorted(letters & statement.domains.keys())
+        ]
+        conditions = [
+            *(c for domain in domains for c in domain.constraints),
+            *statement.requires,
+        ]
+        let = tuple(
+            (name, formula)
+            for name, formula in statement.let
+            if name in letters and name not in names
+        )
+        parts = [
+            replace(statement, requires=(c,), let=let)
+            for c in conditions
+            if free_names(c) <= letters
+        ]
         entry = _parts[id(statement), names] = (statement, parts)
     return entry[1]
 
@@ -124,7 +169,9 @@ def _decidable(statement: Statement, names: frozenset[str]) -> list[Statement]:
 def _undecided_requirements(statement: Statement, point: Point) -> list[str]:
     """List the names of the assumptions and the texts of the conditions that a point alone does not decide."""
     letters = _letters(statement, frozenset(point))
-    open_conditions = [to_text(c) for c in statement.requires if not free_names(c) <= letters]
+    open_conditions = [
+        to_text(c) for c in statement.requires if not free_names(c) <= letters
+    ]
     return [*(tag.name for tag in statement.assumes), *open_conditions]
 
 
@@ -144,7 +191,8 @@ class LineLoss:
     The same loss of the distance from a point, or of one coordinate, has the same constants.
     """
 
-    knots: tuple[tuple[Fraction, Fraction], ...]  # at least one knot, in increasing order of the places
+    # at least one knot, in increasing order of the places
+    knots: tuple[tuple[Fraction, Fraction], ...]
 
     def __post_init__(self) -> None:
         places = [place for place, _ in self.knots]
@@ -205,8 +253,14 @@ class Witness:
     def gap(self) -> Fraction | None:
         """The smallest R that bounds F(0) - inf F on both data sets; None if F has no lower bound on one of them."""
         gap_of_data = _gap(self.data)
-        gap_of_neighbour = gap_of_data if self.neighbour is None else _gap(self.neighbour)
-        return None if gap_of_data is None or gap_of_neighbour is None else max(gap_of_data, gap_of_neighbour)
+        gap_of_neighbour = (
+            gap_of_data if self.neighbour is None else _gap(self.neighbour)
+        )
+        return (
+            None
+            if gap_of_data is None or gap_of_neighbour is None
+            else max(gap_of_data, gap_of_neighbour)
+        )
 
     def replaces_one(self, examples: Fraction | None) -> bool:
         """Return whether the neighbour replaces exactly one example, and the data set has the required size, if any."""
@@ -220,7 +274,10 @@ def _gap(data: DataSet) -> Fraction | None:
     """Return F(0) - inf F of the mean loss, or None if it has no lower bound."""
     places = sorted({Fraction(0), *(place for loss in data for place, _ in loss.knots)})
     total = sum(data.values())
-    slopes = [sum((n * loss.slope(p) for loss, n in data.items()), Fraction(0)) / total for p in places]
+    slopes = [
+        sum((n * loss.slope(p) for loss, n in data.items()), Fraction(0)) / total
+        for p in places
+    ]
     if slopes[0] > 0 or slopes[-1] < 0:
         return None
     value = lowest = at_start = Fraction(0)
@@ -233,7 +290,9 @@ def _gap(data: DataSet) -> Fraction | None:
     return at_start - lowest
 
 
-def witness_properties(make: Callable[[Point], Witness], words: str) -> dict[str, Property]:
+def witness_properties(
+    make: Callable[[Point], Witness], words: str
+) -> dict[str, Property]:
     """Return properties of losses and neighbours that are tested on the witness at a counterexample.
 
     ``make`` builds the witness. If a counterexample has no G or L, the unit of measurement makes it 1. If it has no R,
@@ -246,8 +305,14 @@ def witness_properties(make: Callable[[Point], Witness], words: str) -> dict[str
 
     unit = Fraction(1)
     return {
-        "lipschitz": Property(f"largest slope of {words}", lambda p: make(p).steepest <= p.get("G", unit)),
-        "smooth": Property(f"curvature of {words}", lambda p: make(p).curvature <= p.get("L", unit)),
+        "lipschitz": Property(
+            f"largest slope of {words}", lambda p: make(p).steepest <= p.get("G", unit)
+        ),
+        "smooth": Property(
+            f"curvature of {words}", lambda p: make(p).curvature <= p.get("L", unit)
+        ),
         "bounded-gap": Property(f"gap of {words}", has_gap),
-        "neighbour-replace-one": Property(f"examples that differ: {words}", lambda p: make(p).replaces_one(p.get("N"))),
+        "neighbour-replace-one": Property(
+            f"examples that differ: {words}", lambda p: make(p).replaces_one(p.get("N"))
+        ),
     }

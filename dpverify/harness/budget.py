@@ -17,7 +17,8 @@ class Budget:
     seconds: float  # core seconds for all checks of a run together
     examples: int  # largest number of points that a counterexample search draws
     points: int  # points at which a derivation step is evaluated
-    perturbed: int  # constants of a derivation that are changed by 1%, one at a time, as controls
+    # constants of a derivation that are changed by 1%, one at a time, as controls
+    perturbed: int
 
     def reaches(self, least: BudgetName) -> bool:
         """Return whether this budget is at least as large as another."""
@@ -26,18 +27,24 @@ class Budget:
 
 
 BUDGETS = {
-    # The seconds are the sum of the declared costs. Most checks need less: on 2 cores, smoke takes two to three minutes
-    # and standard about 20.
+    # The seconds are the sum of the declared costs. Most checks need less: on 2 cores,
+    # smoke takes two to three minutes and standard about 20.
     "smoke": Budget("smoke", seconds=366.0, examples=200, points=32, perturbed=1),
-    "standard": Budget("standard", seconds=3_220.0, examples=3_000, points=300, perturbed=6),
-    "full": Budget("full", seconds=46_000.0, examples=30_000, points=1_000, perturbed=40),
+    "standard": Budget(
+        "standard", seconds=3_220.0, examples=3_000, points=300, perturbed=6
+    ),
+    "full": Budget(
+        "full", seconds=46_000.0, examples=30_000, points=1_000, perturbed=40
+    ),
 }
 
 
 def budget_named(name: str) -> Budget:
     """Return the budget with a name."""
     if name not in BUDGETS:
-        raise ValueError(f"budget must be one of {', '.join(BUDGETS)}, got budget={name!r}.")
+        raise ValueError(
+            f"budget must be one of {', '.join(BUDGETS)}, got budget={name!r}."
+        )
     return BUDGETS[name]
 
 
@@ -46,10 +53,13 @@ class Shares:
     """The largest cost of one check, in core seconds, for both kinds of checks."""
 
     divisible: float  # for a check that can do part of its work, such as a search
-    whole: float  # for a check that does all of its work or none, such as a Monte Carlo plan
+    # for a check that does all of its work or none, such as a Monte Carlo plan
+    whole: float
 
 
-def shares(divisible: Sequence[float], indivisible: Sequence[float], total: float) -> Shares:
+def shares(
+    divisible: Sequence[float], indivisible: Sequence[float], total: float
+) -> Shares:
     """Share a budget among checks. Indivisible checks come first, but a tenth is reserved for the divisible checks."""
     needed = sum(indivisible)
     of_divisible = fair_share(divisible, max(total / 10, total - needed))

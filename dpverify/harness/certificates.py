@@ -14,7 +14,11 @@ from pathlib import Path
 from typing import get_args
 
 from dpverify.harness.derivation_check import DerivationCheck
-from dpverify.harness.recorded_proof import EVIDENCE, StoredCertificates, certificate_name
+from dpverify.harness.recorded_proof import (
+    EVIDENCE,
+    StoredCertificates,
+    certificate_name,
+)
 from dpverify.harness.run.sources import PAPERS
 from dpverify.harness.run.suite import JudgedReading, Suite
 from dpverify.harness.run.tasks import Job
@@ -44,7 +48,9 @@ class Certified:
     @property
     def name(self) -> str:
         """The verdict, written as in references."""
-        return str(Reference(claim=self.claim, reading=self.reading, variant=self.variant))
+        return str(
+            Reference(claim=self.claim, reading=self.reading, variant=self.variant)
+        )
 
     @property
     def file(self) -> str:
@@ -71,7 +77,9 @@ def certify_claims(
     """
     keys = [claim.key for claim in claims if _has_proved_statement(claim)]
     stored = None if tenth is None else StoredCertificates.read()
-    requests = [(key, None if place % 10 == tenth else stored) for place, key in enumerate(keys)]
+    requests = [
+        (key, None if place % 10 == tenth else stored) for place, key in enumerate(keys)
+    ]
     if jobs == 1:
         _suites[:] = [Suite(specs, "smoke", 0, source)]
         for request in requests:
@@ -86,20 +94,34 @@ def _load(directory: Path | None, source: str) -> None:
     _suites[:] = [Suite(load_specs(directory), "smoke", 0, source)]
 
 
-def _certified_of_claim(request: tuple[str, StoredCertificates | None]) -> list[Certified]:
+def _certified_of_claim(
+    request: tuple[str, StoredCertificates | None],
+) -> list[Certified]:
     (suite,), (key, stored) = _suites, request
-    return [certified for case in suite.cases(suite.specs.claim(key)) for certified in _certified_of_case(case, stored)]
+    return [
+        certified
+        for case in suite.cases(suite.specs.claim(key))
+        for certified in _certified_of_case(case, stored)
+    ]
 
 
 def _has_proved_statement(claim: ClaimSpec) -> bool:
     """Return whether a statement of a claim is pinned as proved."""
     return any(
-        claim.pinned(reading, variant) in PROVED for reading in claim.readings() for variant in get_args(Variant)
+        claim.pinned(reading, variant) in PROVED
+        for reading in claim.readings()
+        for variant in get_args(Variant)
     )
 
 
-def _certified_of_case(case: JudgedReading, stored: StoredCertificates | None) -> Iterator[Certified]:
-    parts: dict[Variant, Sequence[Job]] = {"printed": case.printed, "amended": case.amended, "held": case.held}
+def _certified_of_case(
+    case: JudgedReading, stored: StoredCertificates | None
+) -> Iterator[Certified]:
+    parts: dict[Variant, Sequence[Job]] = {
+        "printed": case.printed,
+        "amended": case.amended,
+        "held": case.held,
+    }
     evidence = case.certificate_evidence
     for variant, jobs in parts.items():
         if (status := case.claim.pinned(case.reading, variant)) in PROVED:
@@ -109,7 +131,9 @@ def _certified_of_case(case: JudgedReading, stored: StoredCertificates | None) -
                 certified = _certified(case, variant, jobs)
             else:
                 text = path.read_text(encoding="utf-8")
-                certified = Certified(case.claim.key, case.reading, variant, text, stored=True)
+                certified = Certified(
+                    case.claim.key, case.reading, variant, text, stored=True
+                )
             yield replace(certified, status=status, evidence=evidence)
 
 
@@ -133,19 +157,34 @@ def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Ce
             text = json.dumps(outcome.data, separators=(",", ":")) + "\n"
             return Certified(case.claim.key, case.reading, variant, text)
         reasons.append(outcome.reason)
-    return Certified(case.claim.key, case.reading, variant, None, "; ".join(reasons), has_derivation=bool(reasons))
+    return Certified(
+        case.claim.key,
+        case.reading,
+        variant,
+        None,
+        "; ".join(reasons),
+        has_derivation=bool(reasons),
+    )
 
 
 def faults(certificates: Sequence[Certified]) -> list[str]:
     """Return the faults of a list of certificates: missing ones, and those that prove another status than the pin."""
     from dpverify.symbolic.certify.checker import k
 
-    written = {certified.name: json.loads(certified.text) for certified in certificates if certified.text is not None}
+    written = {
+        certified.name: json.loads(certified.text)
+        for certified in certificates
+        if certified.text is not None
+    }
     seals = {data["statement"]["seal"]: k.given_in(data) for data in written.values()}
     wrong = []
     for certified in certificates:
         if certified.text is None:
-            wrong += [f"{certified.name}: no certificate"] if certified.has_derivation else []
+            wrong += (
+                [f"{certified.name}: no certificate"]
+                if certified.has_derivation
+                else []
+            )
             continue
         premises = k.open_premises(seals, k.given_in(written[certified.name]))
         if bool(premises) != (certified.status == "proved given"):
@@ -166,7 +205,9 @@ def write(certified: Certified, directory: Path) -> Path | None:
 def foreign_files(directory: Path) -> list[str]:
     """List files with the names of certificates or evidence that are links or that dpverify did not write."""
     paths = sorted(directory.glob("*.json"))
-    strangers = [path.name for path in paths if path.is_symlink() or not _is_certificate(path)]
+    strangers = [
+        path.name for path in paths if path.is_symlink() or not _is_certificate(path)
+    ]
     evidence = directory / EVIDENCE
     if evidence.is_symlink() or (evidence.exists() and not _is_evidence(evidence)):
         strangers.append(EVIDENCE)
@@ -192,7 +233,9 @@ def _is_evidence(path: Path) -> bool:
 def write_evidence(certificates: Sequence[Certified], directory: Path) -> None:
     """Write the hashes of the certificates' inputs into their folder. Entries of other certificates are kept."""
     rests = StoredCertificates.read(directory).evidence | {
-        certified.file: certified.evidence for certified in certificates if certified.text is not None
+        certified.file: certified.evidence
+        for certified in certificates
+        if certified.text is not None
     }
     text = "".join(f"{digest}  {name}\n" for name, digest in sorted(rests.items()))
     (directory / EVIDENCE).write_text(text, encoding="utf-8")

@@ -19,14 +19,17 @@ from dpverify.harness.recorded_proof import CertificateFile, RecordedProof
 from dpverify.ledger.results import CheckResult, ControlResult, Method
 from dpverify.ledger.statements import Statement
 
-Point = Mapping[str, Fraction]  # values of a statement's symbols; an integer is a Fraction with denominator 1
+# values of a statement's symbols; an integer is a Fraction with denominator 1
+Point = Mapping[str, Fraction]
 
 
 def as_point(values: Mapping[str, int | Fraction | str]) -> dict[str, Fraction]:
     """Convert integers, Fractions and text such as "3/7" or "0.1" to exact numbers. Floats raise a TypeError."""
     for name, value in values.items():
         if isinstance(value, float):
-            raise TypeError(f"{name} must be an int, a Fraction or text, got the float {name}={value!r}.")
+            raise TypeError(
+                f"{name} must be an int, a Fraction or text, got the float {name}={value!r}."
+            )
     return {name: Fraction(values[name]) for name in sorted(values)}
 
 
@@ -34,15 +37,21 @@ def as_point(values: Mapping[str, int | Fraction | str]) -> dict[str, Fraction]:
 class Context:
     """The input of a check."""
 
-    statement: Statement  # the statement under test: one claim, one choice of its readings, printed or amended
+    # the statement under test: one claim, one choice of its readings, printed or
+    # amended
+    statement: Statement
     budget: Budget  # how much work the run may do
     seed: int  # seed of the run, at least 0
     check: str = ""  # name of the check
     point: Point = field(default_factory=dict)  # parameters of a simulation
-    share: float = math.inf  # core seconds that this check may cost; infinite if all checks fit into the budget
-    proof: RecordedProof | None = None  # for a derivation: the recorded proof, which need not be derived again
-    certificate: CertificateFile | None = None  # for a derivation: a certificate that is up to date
-    recorded: CheckResult | None = None  # for other checks: the result of the recorded run
+    # core seconds that this check may cost; infinite if all checks fit into the budget
+    share: float = math.inf
+    # for a derivation: the recorded proof, which need not be derived again
+    proof: RecordedProof | None = None
+    # for a derivation: a certificate that is up to date
+    certificate: CertificateFile | None = None
+    # for other checks: the result of the recorded run
+    recorded: CheckResult | None = None
 
     @cached_property
     def reusable_hashes(self) -> tuple[str, ...]:
@@ -51,7 +60,9 @@ class Context:
         With other recorded results, its result may differ.
         """
         contents = [
-            msgspec.json.encode(record) for record in (self.proof and self.proof.result, self.recorded) if record
+            msgspec.json.encode(record)
+            for record in (self.proof and self.proof.result, self.recorded)
+            if record
         ]
         path = None if self.proof is None else self.proof.certificate.path
         contents += [path.read_bytes()] if path is not None and path.is_file() else []
@@ -61,14 +72,19 @@ class Context:
         """Return the words that seed a stream: the run's seed, then a hash of the claim, the check and the stream."""
         text = "\0".join((self.statement.key, self.check, stream))
         digest = hashlib.sha256(text.encode()).digest()
-        return [self.seed, *(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 32, 4))]
+        return [
+            self.seed,
+            *(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 32, 4)),
+        ]
 
     def rng(self, block: int, stream: str = "") -> np.random.Generator:
         """Return the generator of one block, independent of other claims and of the workers.
 
         Each control uses a different stream.
         """
-        return np.random.default_rng(np.random.SeedSequence([*self.entropy(stream), block]))
+        return np.random.default_rng(
+            np.random.SeedSequence([*self.entropy(stream), block])
+        )
 
 
 CANNOT_FAIL = "this check cannot fail"
@@ -81,29 +97,44 @@ class Check:
 
     claim: str  # id of the claim without its paper: "lemma-12"
     name: str  # name of the check, unique for the claim: "noise-law"
-    readings: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # readings that it judges; empty: all
-    variants: tuple[str, ...] = field(default=("printed", "amended"), kw_only=True)  # a subset of these and "held"
-    # For each assumption of the statement, by name, the property of the check's problems that satisfies it. A condition
-    # whose letters the points lack is declared under its text.
+    # readings that it judges; empty: all
+    readings: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    # a subset of these and "held"
+    variants: tuple[str, ...] = field(default=("printed", "amended"), kw_only=True)
+    # For each assumption of the statement, by name, the property of the check's
+    # problems that satisfies it. A condition whose letters the points lack is declared
+    # under its text.
     meets: Mapping[str, Property] = field(default_factory=dict, kw_only=True)
-    leaves_out: str = field(default="", kw_only=True)  # what the evidence does not cover, for the report
-    # The smallest budget in which the check runs. In smaller budgets it costs nothing, and its statement stays
-    # untested.
+    # what the evidence does not cover, for the report
+    leaves_out: str = field(default="", kw_only=True)
+    # The smallest budget in which the check runs. In smaller budgets it costs nothing,
+    # and its statement stays untested.
     least_budget: BudgetName = field(default="smoke", kw_only=True)
 
     method: ClassVar[Method]
-    divisible: ClassVar[bool] = False  # whether the check does less work with a smaller share, instead of none
-    parts: ClassVar[tuple[type, ...]] = (CheckResult,)  # types in its parts besides plain values and arrays
+    # whether the check does less work with a smaller share, instead of none
+    divisible: ClassVar[bool] = False
+    # types in its parts besides plain values and arrays
+    parts: ClassVar[tuple[type, ...]] = (CheckResult,)
 
     @property
     def runs_from(self) -> str:
         """Description of the smallest budget in which the check runs, or "" if it runs in all budgets."""
-        return "" if self.least_budget == "smoke" else f"runs from the {self.least_budget} budget on"
+        return (
+            ""
+            if self.least_budget == "smoke"
+            else f"runs from the {self.least_budget} budget on"
+        )
 
     def applies(self, statement: Statement) -> bool:
         """Return whether this check can judge a statement of its claim, given its variant, reading and form."""
-        chosen = all(statement.reading.get(name) == choice for name, choice in self.readings.items())
-        return chosen and statement.variant in self.variants and self.can_judge(statement)
+        chosen = all(
+            statement.reading.get(name) == choice
+            for name, choice in self.readings.items()
+        )
+        return (
+            chosen and statement.variant in self.variants and self.can_judge(statement)
+        )
 
     def can_judge(self, statement: Statement) -> bool:
         """Return whether the check can judge a statement of this form; True by default."""
@@ -139,7 +170,9 @@ class Check:
         if total is None and (reason := self.beyond_share(context)):
             return self.result(status="inconclusive", message=reason)
         if total is None or len(total) != 1:
-            raise NotImplementedError(f"{type(self).__name__} must define finish, or have one block.")
+            raise NotImplementedError(
+                f"{type(self).__name__} must define finish, or have one block."
+            )
         result: CheckResult = total[0]
         return result
 
@@ -149,18 +182,37 @@ class Check:
         A refutation counts only if the check did not refute the true neighbours of its claim. Otherwise the check is
         wrong, and its result says nothing about the paper.
         """
-        result = CheckResult(**{"name": self.name, "method": self.method, "leaves_out": self.leaves_out, **fields})
-        if result.status != "refuted" or not (refuted := refuted_neighbours(result.true_neighbours)):
+        result = CheckResult(
+            **{
+                "name": self.name,
+                "method": self.method,
+                "leaves_out": self.leaves_out,
+                **fields,
+            }
+        )
+        if result.status != "refuted" or not (
+            refuted := refuted_neighbours(result.true_neighbours)
+        ):
             return result
-        return msgspec.structs.replace(result, status="inconclusive", error=refuted, counterexamples=[])
+        return msgspec.structs.replace(
+            result, status="inconclusive", error=refuted, counterexamples=[]
+        )
 
 
 def refuted_neighbours(neighbours: Sequence[ControlResult]) -> str:
     """Describe the true neighbours that a check refuted or lacks, or return "" if it has some and refuted none."""
     if not neighbours:
         return f"{CANNOT_PASS}: it refuted the statement and has no true neighbour, which it must not refute"
-    refuted = [f"{neighbour.name} ({neighbour.fault})" for neighbour in neighbours if neighbour.refuted]
-    return f"{CANNOT_PASS}: it refuted the true neighbour {'; '.join(refuted)}" if refuted else ""
+    refuted = [
+        f"{neighbour.name} ({neighbour.fault})"
+        for neighbour in neighbours
+        if neighbour.refuted
+    ]
+    return (
+        f"{CANNOT_PASS}: it refuted the true neighbour {'; '.join(refuted)}"
+        if refuted
+        else ""
+    )
 
 
 def missed_controls(controls: list[ControlResult]) -> str:
@@ -168,4 +220,8 @@ def missed_controls(controls: list[ControlResult]) -> str:
     if not controls:
         return f"{CANNOT_FAIL}: it has no control"
     missed = [f"{c.name} ({c.fault})" for c in controls if not c.refuted]
-    return f"{CANNOT_FAIL}: it missed the planted fault {'; '.join(missed)}" if missed else ""
+    return (
+        f"{CANNOT_FAIL}: it missed the planted fault {'; '.join(missed)}"
+        if missed
+        else ""
+    )

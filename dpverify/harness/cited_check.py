@@ -16,7 +16,8 @@ from dpverify.symbolic.certify.judge import judge_derivation
 from dpverify.symbolic.derive.perturb import perturbations
 from dpverify.symbolic.derive.steps import Derivation
 
-MOST_TRIED = 12  # changed constants that are tried before a chain counts as unable to fail
+# changed constants that are tried before a chain counts as unable to fail
+MOST_TRIED = 12
 
 
 def _refusal(derivation: Derivation) -> str:
@@ -28,7 +29,8 @@ def _refusal(derivation: Derivation) -> str:
 class CitedDerivationCheck(Check):
     """Judge a cited derivation on its own. The smoke budget judges it only as a part of the statements that cite it."""
 
-    build: Callable[[Statement], Derivation] = field(kw_only=True)  # makes it for a statement that cites it
+    # makes it for a statement that cites it
+    build: Callable[[Statement], Derivation] = field(kw_only=True)
     least_budget: BudgetName = field(default="standard", kw_only=True)
 
     method: ClassVar[Method] = "derivation"
@@ -40,19 +42,31 @@ class CitedDerivationCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check and perturb the derivation. It proves only a premise, so the best status is "not refuted"."""
         chain = self.build(context.statement)
-        checked = judge_derivation(chain, certify_chain(chain), context.budget.points, context.seed)
-        tried = list(perturbations(chain))[::-1][:MOST_TRIED] if checked.complete else []
-        controls, slack = judge_perturbations(tried, _refusal, context.seed, limit=context.budget.perturbed)
+        checked = judge_derivation(
+            chain, certify_chain(chain), context.budget.points, context.seed
+        )
+        tried = (
+            list(perturbations(chain))[::-1][:MOST_TRIED] if checked.complete else []
+        )
+        controls, slack = judge_perturbations(
+            tried, _refusal, context.seed, limit=context.budget.perturbed
+        )
         missed = missed_controls(controls)
         fine = checked.complete and not missed
         ends = f"from {checked.steps[0].expression} to {checked.steps[-1].expression}"
         message = (
-            f"the derivation, a premise of other claims, is complete: {ends}" if checked.complete else "not complete"
+            f"the derivation, a premise of other claims, is complete: {ends}"
+            if checked.complete
+            else "not complete"
         )
         return self.result(
             status="not refuted" if fine else "inconclusive",
-            message="; ".join(filter(None, [message, missed if checked.complete else "", *slack])),
-            error="" if checked.complete else f"our derivation {checked.name!r} is not complete",
+            message="; ".join(
+                filter(None, [message, missed if checked.complete else "", *slack])
+            ),
+            error=""
+            if checked.complete
+            else f"our derivation {checked.name!r} is not complete",
             n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain, or not proved",
             leaves_out=self.leaves_out or "all of the statement but this premise",

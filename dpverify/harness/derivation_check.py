@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 Build = Callable[[Statement], "Derivation"]
 
-FACTORS = tuple(Fraction(text) for text in ("1.01", "1.1", "2", "10", "1000", "1e6", "1e12"))
+FACTORS = tuple(
+    Fraction(text) for text in ("1.01", "1.1", "2", "10", "1000", "1e6", "1e12")
+)
 """Factors that move the printed side, tried in turn until the certificate no longer proves it."""
 
 
@@ -58,12 +60,19 @@ class DerivationCheck(Check):
 
         A step that fails at a point is an error of ours.
         """
-        if context.proof is not None and (recorded := context.proof.checked()) is not None:
+        if (
+            context.proof is not None
+            and (recorded := context.proof.checked()) is not None
+        ):
             return recorded
         from dpverify.symbolic.certify.checker import k
         from dpverify.symbolic.certify.conclusion import relation_to_derived
         from dpverify.symbolic.certify.judge import judge_derivation, step_certificate
-        from dpverify.symbolic.derive.cited import all_subderivations, cited_definitions, cited_statements
+        from dpverify.symbolic.derive.cited import (
+            all_subderivations,
+            cited_definitions,
+            cited_statements,
+        )
         from dpverify.symbolic.derive.define import expand_definition, quantity_formula
         from dpverify.symbolic.derive.perturb import spaced_perturbations
 
@@ -73,15 +82,25 @@ class DerivationCheck(Check):
         certificate, checker = _accepted(context, statement, derivation)
         relation = relation_to_derived(statement, derivation, checker)
         for_steps = step_certificate(derivation, certificate)
-        checked = judge_derivation(derivation, for_steps, context.budget.points, context.seed)
+        checked = judge_derivation(
+            derivation, for_steps, context.budget.points, context.seed
+        )
         failing = _failing(checked)
-        errors = [f"our derivation {checked.name!r} fails: {failing}"] if failing else []
+        errors = (
+            [f"our derivation {checked.name!r} fails: {failing}"] if failing else []
+        )
         if certificate.data is None and relation == "undecided" and not failing:
-            errors.append(f"our derivation {checked.name!r} has no certificate: {certificate.reason}")
-        premises = [] if certificate.data is None else list(k.given_in(certificate.data))
+            errors.append(
+                f"our derivation {checked.name!r} has no certificate: {certificate.reason}"
+            )
+        premises = (
+            [] if certificate.data is None else list(k.given_in(certificate.data))
+        )
         claims = {claim.key for claim in statement.siblings.values()}
         if borne := sorted(claims.intersection(premises)):
-            errors.append(f"what is typed by hand bears the id of a claim, to which it must refer: {', '.join(borne)}")
+            errors.append(
+                f"what is typed by hand bears the id of a claim, to which it must refer: {', '.join(borne)}"
+            )
         meant = quantity_formula(statement, derivation.variables)
         uncovered = "" if meant is None else meant.obstacle
         proven = certificate.data is not None and not errors and not uncovered
@@ -90,11 +109,18 @@ class DerivationCheck(Check):
         missed = ""
         if certificate.data is not None and proven:
             perturbations = spaced_perturbations(derivation, context.budget.perturbed)
-            controls, slack = judge_perturbations(perturbations, partial(_refusal, statement), context.seed, first=1)
-            controls = [changed_printed_side(statement, certificate.data, derivation.start), *controls]
+            controls, slack = judge_perturbations(
+                perturbations, partial(_refusal, statement), context.seed, first=1
+            )
+            controls = [
+                changed_printed_side(statement, certificate.data, derivation.start),
+                *controls,
+            ]
             missed = missed_controls(controls)
             proven = not missed
-        meaning = statement.definition(statement.quantity) if statement.quantity else None
+        meaning = (
+            statement.definition(statement.quantity) if statement.quantity else None
+        )
         measured = [] if meaning is None else [str(meaning)]
         cited = [chain.name for _, chain in all_subderivations(derivation)]
         rests = f"it cites the derivations {'; '.join(cited)}" if cited else ""
@@ -102,7 +128,9 @@ class DerivationCheck(Check):
         status: Status = "proved given" if premises else "proved"
         return self.result(
             status=status if proven else "inconclusive",
-            message="; ".join(filter(None, [message, uncovered, missed, *slack, rests])),
+            message="; ".join(
+                filter(None, [message, uncovered, missed, *slack, rests])
+            ),
             error="; ".join(errors),
             n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain; a printed side that does not follow",
@@ -115,7 +143,9 @@ class DerivationCheck(Check):
         )
 
 
-def _accepted(context: Context, statement: Statement, derivation: Derivation) -> tuple[Certificate, Any]:
+def _accepted(
+    context: Context, statement: Statement, derivation: Derivation
+) -> tuple[Certificate, Any]:
     """Return the certificate of a derivation and the checker that accepted it, or the reason why there is none."""
     from dpverify.symbolic.automatic.proofs import certified
     from dpverify.symbolic.automatic.proofs import checked as checked_by_program
@@ -125,7 +155,9 @@ def _accepted(context: Context, statement: Statement, derivation: Derivation) ->
     stored = context.certificate
     accepted = None if stored is None else stored.checked()
     if stored is not None and accepted is not None:
-        return Certificate(json.loads(stored.path.read_text(encoding="utf-8"))), accepted[0]
+        return Certificate(
+            json.loads(stored.path.read_text(encoding="utf-8"))
+        ), accepted[0]
     certificate = certified(statement, derivation)
     if certificate.data is None:
         return certificate, None
@@ -162,7 +194,13 @@ def judge_perturbations(
         if refused:
             name = f"constant moved {first + len(controls)}"
             controls.append(
-                ControlResult(name=name, fault=perturbation.fault, at_declared_size=True, refuted=True, statistic=why)
+                ControlResult(
+                    name=name,
+                    fault=perturbation.fault,
+                    at_declared_size=True,
+                    refuted=True,
+                    statistic=why,
+                )
             )
         else:
             slack.append(f"with {perturbation.fault} it {why}")
@@ -173,8 +211,8 @@ def judge_perturbations(
 
 def moves(statement: Statement, factor: Fraction) -> Iterator[tuple[str, Statement]]:
     """Yield statements whose right side is multiplied by a number or, for orders of growth, by a power of a letter."""
-    # One of the two directions makes the statement stronger, whatever the sign and the relation. The other makes it
-    # weaker, so that it still follows.
+    # One of the two directions makes the statement stronger, whatever the sign and the
+    # relation. The other makes it weaker, so that it still follows.
     if statement.relation in ORDERS and statement.rhs is not None:
         for letter in sorted(free_names(statement.rhs)):
             for power in (1 - factor, factor - 1):
@@ -187,7 +225,9 @@ def moves(statement: Statement, factor: Fraction) -> Iterator[tuple[str, Stateme
 
 def _failing(checked: DerivationResult) -> str:
     steps = [
-        f"step {i} ({step.rule}) {step.note}".strip() for i, step in enumerate(checked.steps) if step.status == "fails"
+        f"step {i} ({step.rule}) {step.note}".strip()
+        for i, step in enumerate(checked.steps)
+        if step.status == "fails"
     ]
     return "; ".join(steps)
 
@@ -201,7 +241,9 @@ _RELATIONS: Mapping[RelationToDerived, str] = {
 }
 
 
-def _message(checked: DerivationResult, relation: RelationToDerived, certificate: Certificate) -> str:
+def _message(
+    checked: DerivationResult, relation: RelationToDerived, certificate: Certificate
+) -> str:
     if failing := _failing(checked):
         return f"fails: {failing}"
     if certificate.data is None and not checked.complete:
@@ -209,7 +251,9 @@ def _message(checked: DerivationResult, relation: RelationToDerived, certificate
     return f"the derivation is complete; the printed side {_RELATIONS[relation]}"
 
 
-def changed_printed_side(statement: Statement, certificate: dict[str, Any], start: Any = None) -> ControlResult:
+def changed_printed_side(
+    statement: Statement, certificate: dict[str, Any], start: Any = None
+) -> ControlResult:
     """Move the printed side until the facts of a certificate do not prove it, and return the change that was needed.
 
     ``start``: the expression of a quantity that no record defines.
@@ -218,8 +262,15 @@ def changed_printed_side(statement: Statement, certificate: dict[str, Any], star
 
     for number, (fault, changed) in enumerate(_faults(statement)):
         if not also_proves(certificate, changed, start):
-            return ControlResult(name="printed moved", fault=fault, at_declared_size=number < 2, refuted=True)
-    return ControlResult(name="printed moved", fault="every fault", at_declared_size=True, refuted=False)
+            return ControlResult(
+                name="printed moved",
+                fault=fault,
+                at_declared_size=number < 2,
+                refuted=True,
+            )
+    return ControlResult(
+        name="printed moved", fault="every fault", at_declared_size=True, refuted=False
+    )
 
 
 def _faults(statement: Statement) -> Iterator[tuple[str, Statement]]:
@@ -233,7 +284,10 @@ def _faults(statement: Statement) -> Iterator[tuple[str, Statement]]:
         yield "printed + 1/100", moved_side(statement, "+", Fraction(1, 100))
     elif statement.lhs is not None:
         left = to_text(statement.lhs)
-        yield "2*left - printed", Planted("turned", rhs=f"2*({left}) - printed").statement(statement)
+        yield (
+            "2*left - printed",
+            Planted("turned", rhs=f"2*({left}) - printed").statement(statement),
+        )
 
 
 NAME = "derivation"

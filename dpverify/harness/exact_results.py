@@ -24,21 +24,38 @@ from dpverify.ledger.formula import Compare, free_names, to_text
 from dpverify.ledger.results import CheckResult, Counterexample, Number, Slack, Vacuous
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.compile import compile_relation
-from dpverify.symbolic.exact.evaluate import decide, evaluate_statement, holds_compiled, to_number, values
+from dpverify.symbolic.exact.evaluate import (
+    decide,
+    evaluate_statement,
+    holds_compiled,
+    to_number,
+    values,
+)
 from dpverify.symbolic.exact.numbers import EvaluationError, Exact
 
 
 def edge_at(edges: Sequence[Compare], point: Mapping[str, Fraction]) -> str | None:
     """Return the first edge that holds at a point, "" if none holds, or None if the point has no edge's letters."""
     decidable = [edge for edge in edges if free_names(edge) <= point.keys()]
-    held = (to_text(edge) for edge in decidable if holds_compiled(compile_relation(edge), values(point)) is True)
+    held = (
+        to_text(edge)
+        for edge in decidable
+        if holds_compiled(compile_relation(edge), values(point)) is True
+    )
     return next(held, "" if decidable else None)
 
 
 def with_edge(example: Counterexample, edges: Sequence[Compare]) -> Counterexample:
     """Return a copy of a counterexample with the edge at which it lies, if any."""
-    numbers = {name: number.exact or number.float for name, number in example.parameters.items()}
-    point = {name: Fraction(value) for name, value in numbers.items() if value not in {"inf", "-inf", "nan"}}
+    numbers = {
+        name: number.exact or number.float
+        for name, number in example.parameters.items()
+    }
+    point = {
+        name: Fraction(value)
+        for name, value in numbers.items()
+        if value not in {"inf", "-inf", "nan"}
+    }
     return msgspec.structs.replace(example, edge=edge_at(edges, point))
 
 
@@ -52,10 +69,18 @@ def numbers(point: Point) -> dict[str, Number]:
 
 def counterexample(kind: CounterexampleKind, probe: Probe) -> Counterexample:
     """Convert a violation to a counterexample of a report."""
-    return Counterexample(kind=kind, parameters=numbers(probe.point), lhs=probe.lhs, rhs=probe.rhs, note=probe.note)
+    return Counterexample(
+        kind=kind,
+        parameters=numbers(probe.point),
+        lhs=probe.lhs,
+        rhs=probe.rhs,
+        note=probe.note,
+    )
 
 
-def first_and_largest(violations: Sequence[Probe], edges: Sequence[Compare] = ()) -> list[Counterexample]:
+def first_and_largest(
+    violations: Sequence[Probe], edges: Sequence[Compare] = ()
+) -> list[Counterexample]:
     """Return the first violation, the first at ordinary parameters, and the violation with the largest ratio.
 
     If the first and the largest both lie at an edge, the first violation that does not is added.
@@ -66,10 +91,14 @@ def first_and_largest(violations: Sequence[Probe], edges: Sequence[Compare] = ()
     largest = max(violations, key=lambda probe: probe.ratio)
     further = [] if largest is first else [counterexample("largest-ratio", largest)]
     if edges and edge_at(edges, first.point) and edge_at(edges, largest.point):
-        inside = next((probe for probe in violations if edge_at(edges, probe.point) == ""), None)
+        inside = next(
+            (probe for probe in violations if edge_at(edges, probe.point) == ""), None
+        )
         further[:0] = [] if inside is None else [counterexample("interior", inside)]
     run = next((probe for probe in violations if is_practical(probe.point)), None)
-    further[:0] = [] if run is None or run is first else [counterexample("practical", run)]
+    further[:0] = (
+        [] if run is None or run is first else [counterexample("practical", run)]
+    )
     return [counterexample("smallest", first), *further]
 
 
@@ -78,12 +107,23 @@ def slack_of(findings: Findings, relation: str) -> Slack | None:
     sharpest = findings.sharpest
     if sharpest is None or relation == "=":
         return None
-    top, bottom = (sharpest.rhs, sharpest.lhs) if relation in {"<=", "<"} else (sharpest.lhs, sharpest.rhs)
-    if top.exact is not None and bottom.exact is not None and Fraction(bottom.exact) > 0:
+    top, bottom = (
+        (sharpest.rhs, sharpest.lhs)
+        if relation in {"<=", "<"}
+        else (sharpest.lhs, sharpest.rhs)
+    )
+    if (
+        top.exact is not None
+        and bottom.exact is not None
+        and Fraction(bottom.exact) > 0
+    ):
         smallest = to_number(Fraction(top.exact) / Fraction(bottom.exact))
     else:
-        # Equal sides may differ after rounding to floats. Unless the statement is false, the ratio is at most 1.
-        smallest = _inverse(sharpest.ratio if sharpest.holds is False else min(sharpest.ratio, 1.0))
+        # Equal sides may differ after rounding to floats. Unless the statement is
+        # false, the ratio is at most 1.
+        smallest = _inverse(
+            sharpest.ratio if sharpest.holds is False else min(sharpest.ratio, 1.0)
+        )
     return Slack(min=smallest, typical=_inverse(findings.typical_ratio()))
 
 
@@ -95,7 +135,8 @@ def _inverse(ratio: float) -> Number:
 class Vacuity:
     """A grid on which a bound is compared with the trivial bound."""
 
-    trivial: Callable[[Point, Statement], Exact]  # the trivial bound; a bound that is not better is vacuous
+    # the trivial bound; a bound that is not better is vacuous
+    trivial: Callable[[Point, Statement], Exact]
     along: str  # symbol along which the onset is given
     points: Sequence[Mapping[str, int | Fraction | str]]  # the grid
 
@@ -103,7 +144,9 @@ class Vacuity:
         """Determine whether the bound never beats the trivial bound, and the first value from which it always does."""
         grid = [as_point(p) for p in self.points]
         if not grid or any(self.along not in p for p in grid):
-            raise ValueError(f"points of a Vacuity must be non-empty and set {self.along}.")
+            raise ValueError(
+                f"points of a Vacuity must be non-empty and set {self.along}."
+            )
         beats = dict.fromkeys(sorted({p[self.along] for p in grid}), True)
         for point in grid:
             beats[point[self.along]] &= self._beats(point, statement)
@@ -113,7 +156,11 @@ class Vacuity:
                 break
             onset = f"{self.along} = {value}"
         ends = f"{self.along} from {min(beats)} to {max(beats)}"
-        return Vacuous(value=not any(beats.values()), grid=f"{len(grid)} points, {ends}", onset=onset)
+        return Vacuous(
+            value=not any(beats.values()),
+            grid=f"{len(grid)} points, {ends}",
+            onset=onset,
+        )
 
     def _beats(self, point: Point, statement: Statement) -> bool:
         strictly = "<" if statement.relation in {"<=", "<", "="} else ">"
@@ -122,7 +169,10 @@ class Vacuity:
             return evaluate_statement(statement, point, precision=bits)[1]
 
         try:
-            return decide(printed, strictly, lambda _: self.trivial(point, statement)) is True
+            return (
+                decide(printed, strictly, lambda _: self.trivial(point, statement))
+                is True
+            )
         except EvaluationError:
             return False
 
@@ -131,7 +181,9 @@ FACTORS = tuple(Fraction(text) for text in ("1.05", "1.25", "2", "10", "100"))
 """Factors that move a side beyond the sharpest point. A search may need a larger factor to find a sharp peak again."""
 
 
-def sharper_statement(statement: Statement, findings: Findings, factor: Fraction) -> tuple[str, Statement] | None:
+def sharper_statement(
+    statement: Statement, findings: Findings, factor: Fraction
+) -> tuple[str, Statement] | None:
     """Return a statement that must be refuted: its right side is moved beyond the sharpest point.
 
     None if no point was evaluated, or if the room between the sides is infinite at every point.
@@ -178,19 +230,32 @@ def unevaluated(findings: Findings, prober: Prober) -> Iterator[str]:
     """Yield descriptions of the points at which a side is undefined, undecided or too expensive to compute."""
     undefined = prober.undefined - prober.too_wide
     if prober.open_points:
-        yield undefined_words(prober.open_points, [probe.point for probe in findings.probes], undefined)
+        yield undefined_words(
+            prober.open_points, [probe.point for probe in findings.probes], undefined
+        )
     if prober.too_wide:
         yield f"{prober.too_wide} points not decided: their sides need more than {PRECISIONS[-1]} bits"
     if prober.too_long:
         yield f"{prober.too_long} larger points not evaluated: they exceed this check's share of the work"
 
 
-def undefined_words(open_points: Sequence[tuple[Point, str]], defined: Sequence[Point], count: int) -> str:
+def undefined_words(
+    open_points: Sequence[tuple[Point, str]], defined: Sequence[Point], count: int
+) -> str:
     """Say where a side is undefined: by a condition on a symbol that separates these points, or at one of them."""
     point, reason = open_points[0]
-    where = next(_conditions([undefined_point for undefined_point, _ in open_points], defined), "")
-    values = ", ".join(f"{name} = {value_words(value)}" for name, value in sorted(point.items()))
-    part = f"for {where}" if where else f"at {count} points" + (f", such as {values}" if values else "")
+    where = next(
+        _conditions([undefined_point for undefined_point, _ in open_points], defined),
+        "",
+    )
+    values = ", ".join(
+        f"{name} = {value_words(value)}" for name, value in sorted(point.items())
+    )
+    part = (
+        f"for {where}"
+        if where
+        else f"at {count} points" + (f", such as {values}" if values else "")
+    )
     example = f" at {values}" if where and where != values and values else ""
     return f"a side is undefined {part} ({reason.rstrip('.')}{example})"
 
@@ -221,7 +286,9 @@ def _extents(points: Sequence[Mapping[str, Fraction]]) -> Iterator[str]:
     for name in sorted(points[0]) if points else ():
         low, high = _ends(name, points)
         yield (
-            f"{name} = {value_words(low)}" if low == high else f"{name} from {value_words(low)} to {value_words(high)}"
+            f"{name} = {value_words(low)}"
+            if low == high
+            else f"{name} from {value_words(low)} to {value_words(high)}"
         )
 
 
@@ -233,10 +300,13 @@ def value_words(value: Fraction) -> str:
     return number if isinstance(number, str) else f"{number:.{DIGITS}g}"
 
 
-RATIONAL = re.compile(r"-?[0-9]{1,4000}(/[0-9]{0,2000}[1-9][0-9]{0,2000})?")  # Python reads at most 4300 digits
+# Python reads at most 4300 digits
+RATIONAL = re.compile(r"-?[0-9]{1,4000}(/[0-9]{0,2000}[1-9][0-9]{0,2000})?")
 
 
-def refuted_again(context: Context, probe: Callable[[dict[str, Fraction]], Probe | None]) -> CheckResult | None:
+def refuted_again(
+    context: Context, probe: Callable[[dict[str, Fraction]], Probe | None]
+) -> CheckResult | None:
     """Return the recorded result of a check if each of its counterexamples is still a counterexample.
 
     ``probe`` evaluates a point as the check does, and returns None if the point is not in the statement's domain. The
@@ -248,11 +318,15 @@ def refuted_again(context: Context, probe: Callable[[dict[str, Fraction]], Probe
         return None
     confirmed = list[Counterexample]()
     for example in recorded.counterexamples:
-        exact = {name: number.exact or "" for name, number in example.parameters.items()}
+        exact = {
+            name: number.exact or "" for name, number in example.parameters.items()
+        }
         if not all(map(RATIONAL.fullmatch, exact.values())):
             return None
         probed = probe({name: Fraction(text) for name, text in exact.items()})
         if probed is None or probed.holds is not False:
             return None
         confirmed.append(counterexample(example.kind, probed))
-    return msgspec.structs.replace(recorded, counterexamples=confirmed, by_certificate=True)
+    return msgspec.structs.replace(
+        recorded, counterexamples=confirmed, by_certificate=True
+    )

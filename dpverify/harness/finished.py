@@ -1,8 +1,9 @@
 """Records of finished runs: block outcomes, exit codes, hashes of all inputs, and stored runs. No check is imported.
 
-The *inputs* are all files of dpverify, its specs, its recorded run, and the installed packages. This is more than
-needed, so that no dependency can be missed. After any change the checks run again. Reading and hashing twenty megabytes
-takes a twentieth of a second.
+The *inputs* are all files of dpverify, its specs, its recorded run, and the installed
+packages. This is more than needed, so that no dependency can be missed. After any
+change the checks run again. Reading and hashing twenty megabytes takes a twentieth of a
+second.
 
 A *stored run* answers an equal request without running checks, as long as none of its inputs has changed. A run is
 stored only if each check was decided and each of its blocks is in the store, so that it equals the run that those
@@ -48,7 +49,9 @@ class BlockOutcome:
 
 def contradicts(pinned: Status, status: Status) -> bool:
     """Return whether evidence contradicts a pin: one of them is "refuted", and the other holds."""
-    return (pinned == "refuted" and status in HOLDS) or (status == "refuted" and pinned in HOLDS)
+    return (pinned == "refuted" and status in HOLDS) or (
+        status == "refuted" and pinned in HOLDS
+    )
 
 
 def unconfirmed(result: Result) -> bool:
@@ -64,7 +67,9 @@ def unconfirmed(result: Result) -> bool:
     )
 
 
-def exit_code(run: Run, *, strict: bool = False, strict_pins: Collection[str] = ()) -> int:
+def exit_code(
+    run: Run, *, strict: bool = False, strict_pins: Collection[str] = ()
+) -> int:
     """Return the exit code of a run: 130 after Ctrl-C, 1 after a failure, otherwise 0.
 
     Failures are: a pin is contradicted; sources disagree; a check broke or missed its fault; the slack of a statement
@@ -85,11 +90,14 @@ def exit_code(run: Run, *, strict: bool = False, strict_pins: Collection[str] = 
 
 def errors(result: Result) -> list[str]:
     """Return our errors, one line per check that broke."""
-    return [f"{check.name}: {check.error}" for check in result.all_checks if check.error]
+    return [
+        f"{check.name}: {check.error}" for check in result.all_checks if check.error
+    ]
 
 
 PACKAGE = Path(__file__).parents[1]
-DISTRIBUTIONS = (".dist-info", ".egg-info", ".egg-link", ".pth")  # their names contain the versions of packages
+# their names contain the versions of packages
+DISTRIBUTIONS = (".dist-info", ".egg-info", ".egg-link", ".pth")
 
 
 class Inputs:
@@ -124,7 +132,10 @@ class Inputs:
                 return None
             places = list(self._places())
             files = snapshot(places)
-            return Snapshot(digest_of((files.digest, *map(str, places), *installed())), files.changed_at)
+            return Snapshot(
+                digest_of((files.digest, *map(str, places), *installed())),
+                files.changed_at,
+            )
         except OSError:
             return None
 
@@ -147,7 +158,11 @@ def installed() -> list[str]:
             entries = sorted(Path(folder).iterdir()) if folder else []
         except OSError:  # an archive, or a path that does not exist
             continue
-        python += [f"{entry.name} {entry.stat().st_mtime_ns}" for entry in entries if entry.suffix in DISTRIBUTIONS]
+        python += [
+            f"{entry.name} {entry.stat().st_mtime_ns}"
+            for entry in entries
+            if entry.suffix in DISTRIBUTIONS
+        ]
     return python
 
 
@@ -191,11 +206,19 @@ class WholeRun:
         try:
             blocks = store.stored_blocks(self, self.inputs.digest)
             run = decode(blocks[0].part.encode())
-        except (StoreError, KeyError, AttributeError, ValueError):  # the run itself reports this error
+        except (
+            StoreError,
+            KeyError,
+            AttributeError,
+            ValueError,
+        ):  # the run itself reports this error
             return None
         seconds = round(time.perf_counter() - start, 3)
         return msgspec.structs.replace(
-            run, run=msgspec.structs.replace(run.run, commit=commit(), machine=machine(), seconds=seconds)
+            run,
+            run=msgspec.structs.replace(
+                run.run, commit=commit(), machine=machine(), seconds=seconds
+            ),
         )
 
     def save(self, store: Store, run: Run, checks: int) -> None:
@@ -203,7 +226,9 @@ class WholeRun:
 
         ``checks``: the number of checks with blocks. All of these blocks are in the store.
         """
-        complete_run = msgspec.structs.replace(run.run, from_store=checks, stale_in_store=0)
+        complete_run = msgspec.structs.replace(
+            run.run, from_store=checks, stale_in_store=0
+        )
         text = encode(msgspec.structs.replace(run, run=complete_run)).decode()
         if len(text) > MOST_BYTES or not self.inputs.are_unchanged:
             return

@@ -11,7 +11,12 @@ from math import ceil, floor
 from typing import ClassVar
 
 from dpverify.harness.checks import Check, Context, missed_controls
-from dpverify.harness.exact_results import FACTORS, first_and_largest, sharper_statement, slack_of
+from dpverify.harness.exact_results import (
+    FACTORS,
+    first_and_largest,
+    sharper_statement,
+    slack_of,
+)
 from dpverify.harness.neighbours import true_neighbours
 from dpverify.harness.search.constraints import FLIPPED, Inequality, links
 from dpverify.harness.search.search import Findings
@@ -20,7 +25,12 @@ from dpverify.ledger.formula import Name, free_names, to_text
 from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import CheckResult, ControlResult, Method
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.exact.evaluate import definitions, domains_hold, evaluate, requires_hold
+from dpverify.symbolic.exact.evaluate import (
+    definitions,
+    domains_hold,
+    evaluate,
+    requires_hold,
+)
 from dpverify.symbolic.exact.numbers import EvaluationError, conjunction
 
 MOST_POINTS = 2000
@@ -36,11 +46,18 @@ class FiniteCheck(Check):
 
     def can_judge(self, statement: Statement) -> bool:
         """Return whether both sides are formulas and all symbols are integers with stated bounds."""
-        if statement.lhs is None or statement.rhs is None or statement.relation in ORDERS:
+        if (
+            statement.lhs is None
+            or statement.rhs is None
+            or statement.relation in ORDERS
+        ):
             return False
         box = Box(statement)
         try:
-            return box.finite and len(list(islice(box.points(), MOST_POINTS + 1))) <= MOST_POINTS
+            return (
+                box.finite
+                and len(list(islice(box.points(), MOST_POINTS + 1))) <= MOST_POINTS
+            )
         except NoEndError:
             return False
 
@@ -54,10 +71,16 @@ class FiniteCheck(Check):
         statement = context.statement
         findings, unsure = _go_through(statement)
         controls: list[ControlResult] = []
-        if not findings.violations and (sharper := sharper_statement(statement, findings, FACTORS[0])):
+        if not findings.violations and (
+            sharper := sharper_statement(statement, findings, FACTORS[0])
+        ):
             fault, faulty = sharper
             controls = [_go_through(faulty)[0].as_control("sharper", fault, True)]
-        missed = "" if findings.violations or not findings.probes else missed_controls(controls)
+        missed = (
+            ""
+            if findings.violations or not findings.probes
+            else missed_controls(controls)
+        )
         points = f"all {len(findings.probes)} points of the stated domain"
         if not statement.free:
             points = "both sides, which are numbers, as balls of any precision"
@@ -73,16 +96,25 @@ class FiniteCheck(Check):
         ]
         is_complete = findings.probes and not open_ends and not missed
         return self.result(
-            status="refuted" if findings.violations else "proved" if is_complete else "untested",
+            status="refuted"
+            if findings.violations
+            else "proved"
+            if is_complete
+            else "untested",
             message="; ".join(filter(None, [", ".join([message, *open_ends]), missed])),
             n=len(findings.probes),
             detects="a violation at any point",
-            region="; ".join(f"{name}: {domain}" for name, domain in sorted(statement.domains.items()))
+            region="; ".join(
+                f"{name}: {domain}"
+                for name, domain in sorted(statement.domains.items())
+            )
             + "".join(f"; {to_text(condition)}" for condition in statement.requires),
             counterexamples=first_and_largest(findings.violations, statement.edges),
             slack=slack_of(findings, statement.relation or "="),
             controls=controls,
-            true_neighbours=_neighbours(statement, findings) if findings.violations else [],
+            true_neighbours=_neighbours(statement, findings)
+            if findings.violations
+            else [],
         )
 
 
@@ -105,17 +137,25 @@ def _go_through(statement: Statement) -> tuple[Findings, int]:
 
 
 def _neighbours(statement: Statement, findings: Findings) -> list[ControlResult]:
-    return true_neighbours(statement, findings, "formulas", decide=Prober(statement, None).probe)
+    return true_neighbours(
+        statement, findings, "formulas", decide=Prober(statement, None).probe
+    )
 
 
 def _belongs(point: dict[str, Fraction], statement: Statement) -> bool | None:
     """Return whether a point meets all domains and conditions; None if that is undecided or a term is undefined."""
     try:
         values = definitions(statement, point)
-        integers = (values[name] for name, domain in statement.domains.items() if domain.kind == "integer")
+        integers = (
+            values[name]
+            for name, domain in statement.domains.items()
+            if domain.kind == "integer"
+        )
         if not all(isinstance(value, Fraction | int) for value in integers):
             return None
-        return conjunction((domains_hold(statement.domains, values), requires_hold(statement, point)))
+        return conjunction(
+            (domains_hold(statement.domains, values), requires_hold(statement, point))
+        )
     except EvaluationError:
         return None
 
@@ -129,16 +169,27 @@ class Box:
 
     def __init__(self, statement: Statement) -> None:
         self.statement = statement
-        constraints = [c for domain in statement.domains.values() for c in domain.constraints]
-        self.links = [link for c in (*constraints, *statement.requires) for link in links(c)]
-        self.seen = 0  # values of letters tried so far, including those that lead to no point
+        constraints = [
+            c for domain in statement.domains.values() for c in domain.constraints
+        ]
+        self.links = [
+            link for c in (*constraints, *statement.requires) for link in links(c)
+        ]
+        # values of letters tried so far, including those that lead to no point
+        self.seen = 0
 
     @cached_property
     def order(self) -> tuple[str, ...]:
         """Letters ordered so that the earlier ones bound each from both sides; incomplete if that is impossible."""
         order: list[str] = []
-        remaining = [name for name in self.statement.free if self.statement.domains[name].kind == "integer"]
-        while name := next((letter for letter in remaining if all(self._ends(letter, order))), ""):
+        remaining = [
+            name
+            for name in self.statement.free
+            if self.statement.domains[name].kind == "integer"
+        ]
+        while name := next(
+            (letter for letter in remaining if all(self._ends(letter, order))), ""
+        ):
             order.append(name)
             remaining.remove(name)
         return tuple(order)
@@ -148,7 +199,9 @@ class Box:
         """Whether every letter is an integer with two bounds."""
         return len(self.order) == len(self.statement.free)
 
-    def points(self, values: dict[str, Fraction] | None = None) -> Iterator[dict[str, Fraction]]:
+    def points(
+        self, values: dict[str, Fraction] | None = None
+    ) -> Iterator[dict[str, Fraction]]:
         """Yield all points of the box. The caller tests whether they meet all conditions."""
         values = values or {}
         if len(values) == len(self.order):
@@ -159,20 +212,38 @@ class Box:
         lows = [value for link in below for value in _value(link, values)]
         highs = [value for link in above for value in _value(link, values)]
         if not lows or not highs:
-            raise NoEndError(f"{self.statement.key}: no end of {name} is known exactly.")
+            raise NoEndError(
+                f"{self.statement.key}: no end of {name} is known exactly."
+            )
         for value in range(ceil(max(lows)), floor(min(highs)) + 1):
             self.seen += 1
             if self.seen > MOST_SEEN:
-                raise NoEndError(f"{self.statement.key}: its domain has too many points.")
+                raise NoEndError(
+                    f"{self.statement.key}: its domain has too many points."
+                )
             yield from self.points({**values, name: Fraction(value)})
 
-    def _ends(self, name: str, assigned: list[str]) -> tuple[list[Inequality], list[Inequality]]:
+    def _ends(
+        self, name: str, assigned: list[str]
+    ) -> tuple[list[Inequality], list[Inequality]]:
         """Return the inequalities that bound a letter from below and from above by assigned letters."""
-        turned = [link if link.left == Name(name) else _turned(link) for link in self.links]
-        about_letter = [inequality for inequality in turned if inequality.left == Name(name)]
-        usable = [inequality for inequality in about_letter if free_names(inequality.right) <= set(assigned)]
-        below = [inequality for inequality in usable if inequality.op in {">", ">=", "=="}]
-        return below, [inequality for inequality in usable if inequality.op in {"<", "<=", "=="}]
+        turned = [
+            link if link.left == Name(name) else _turned(link) for link in self.links
+        ]
+        about_letter = [
+            inequality for inequality in turned if inequality.left == Name(name)
+        ]
+        usable = [
+            inequality
+            for inequality in about_letter
+            if free_names(inequality.right) <= set(assigned)
+        ]
+        below = [
+            inequality for inequality in usable if inequality.op in {">", ">=", "=="}
+        ]
+        return below, [
+            inequality for inequality in usable if inequality.op in {"<", "<=", "=="}
+        ]
 
 
 def _turned(link: Inequality) -> Inequality:

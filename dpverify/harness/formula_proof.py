@@ -6,7 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpverify.harness.checks import Context, missed_controls
-from dpverify.harness.derivation_check import Build, DerivationCheck, changed_printed_side, has_text
+from dpverify.harness.derivation_check import (
+    Build,
+    DerivationCheck,
+    changed_printed_side,
+    has_text,
+)
 from dpverify.ledger.formula import Call, walk
 from dpverify.ledger.results import CheckResult, DerivationResult, StepResult
 from dpverify.ledger.statements import Statement
@@ -15,7 +20,21 @@ if TYPE_CHECKING:
     from dpverify.symbolic.certify.certificates import Certificate
     from dpverify.symbolic.derive.steps import Derivation
 
-FUNCTIONS = {"log", "log2", "exp", "sqrt", "abs", "min", "max", "floor", "ceil", "mod", "bit", "popcount", "binomial"}
+FUNCTIONS = {
+    "log",
+    "log2",
+    "exp",
+    "sqrt",
+    "abs",
+    "min",
+    "max",
+    "floor",
+    "ceil",
+    "mod",
+    "bit",
+    "popcount",
+    "binomial",
+}
 """Functions that certificates can express."""
 
 RELATIONS = {"<=", ">=", "=", "<", ">"}
@@ -41,10 +60,22 @@ class FormulaProof(DerivationCheck):
 
     def can_judge(self, statement: Statement) -> bool:
         """Return whether both sides are formulas that certificates can express, and ``proofs.toml`` has no proof."""
-        if has_text(statement) or statement.lhs is None or statement.rhs is None or statement.relation not in RELATIONS:
+        if (
+            has_text(statement)
+            or statement.lhs is None
+            or statement.rhs is None
+            or statement.relation not in RELATIONS
+        ):
             return False
-        nodes = (statement.lhs, statement.rhs, *(value for _, value in statement.let), *statement.requires)
-        called = {part.name for node in nodes for part in walk(node) if isinstance(part, Call)}
+        nodes = (
+            statement.lhs,
+            statement.rhs,
+            *(value for _, value in statement.let),
+            *statement.requires,
+        )
+        called = {
+            part.name for node in nodes for part in walk(node) if isinstance(part, Call)
+        }
         kinds = {domain.kind for domain in statement.domains.values()}
         return kinds <= {"real", "integer"} and called <= FUNCTIONS
 
@@ -58,15 +89,22 @@ class FormulaProof(DerivationCheck):
 
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Search for a certificate that the checker accepts."""
-        if context.proof is not None and (recorded := context.proof.checked()) is not None:
+        if (
+            context.proof is not None
+            and (recorded := context.proof.checked()) is not None
+        ):
             return recorded
         from dpverify.symbolic.automatic.proofs import EFFORT, prove
 
         del block
         statement = context.statement
-        outcome = prove(statement, SMOKE_EFFORT if context.budget.name == "smoke" else EFFORT)
+        outcome = prove(
+            statement, SMOKE_EFFORT if context.budget.name == "smoke" else EFFORT
+        )
         if outcome.certificate is None:
-            return self.result(status="untested", message="; ".join([NOT_FOUND, *outcome.tried]))
+            return self.result(
+                status="untested", message="; ".join([NOT_FOUND, *outcome.tried])
+            )
         controls = [changed_printed_side(statement, outcome.certificate)]
         missed = missed_controls(controls)
         return self.result(
@@ -79,7 +117,9 @@ class FormulaProof(DerivationCheck):
         )
 
 
-def _as_result(statement: Statement, certificate: dict[str, Any], method: str) -> DerivationResult:
+def _as_result(
+    statement: Statement, certificate: dict[str, Any], method: str
+) -> DerivationResult:
     """Return the proof as a chain of one step, with the facts that it uses as a note."""
     import sympy
 
@@ -90,9 +130,20 @@ def _as_result(statement: Statement, certificate: dict[str, Any], method: str) -
     note = "; ".join(argument_lines(certificate, method))
     relation = str(statement.relation)
     steps = [
-        StepResult(expression=str(left), latex=sympy.latex(left), relation="", rule="start", status="proved"),
         StepResult(
-            expression=str(right), latex=sympy.latex(right), relation=relation, rule=NAME, status="proved", note=note
+            expression=str(left),
+            latex=sympy.latex(left),
+            relation="",
+            rule="start",
+            status="proved",
+        ),
+        StepResult(
+            expression=str(right),
+            latex=sympy.latex(right),
+            relation=relation,
+            rule=NAME,
+            status="proved",
+            note=note,
         ),
     ]
     return DerivationResult(name=NAME, whose="ours", steps=steps, complete=True)

@@ -44,13 +44,22 @@ from dpverify.symbolic.exact.sums import constant_ratio
 LENGTHS = (256, 32, 8)
 """Range lengths of integers that make a sum long, for a sum that is in no other sum, in one sum, or in several."""
 
-SIZES = (300, 500, 1000, 2000, 5000, 10_000, 30_000, 100_000, 1_000_000)  # of an integer that makes sums long
-COMBINATIONS = 6  # combinations of ordinary values of the other letters that are tried with each size
-WORK: Mapping[str, int] = {"smoke": 3_000_000, "standard": 30_000_000, "full": 300_000_000}
+# of an integer that makes sums long
+SIZES = (300, 500, 1000, 2000, 5000, 10_000, 30_000, 100_000, 1_000_000)
+# combinations of ordinary values of the other letters that are tried with each size
+COMBINATIONS = 6
+WORK: Mapping[str, int] = {
+    "smoke": 3_000_000,
+    "standard": 30_000_000,
+    "full": 300_000_000,
+}
 """Limit on the formula parts evaluated in the search, and again at single sizes. A million take about a second."""
-HALVES = 7  # all searches of a claim, including those of faults, may use this many halves of WORK
+# all searches of a claim, including those of faults, may use this many halves of WORK
+HALVES = 7
 POINT = 6  # a single point may use a sixth of the work
-POINT_OF_LAWS = 2  # and half of it if the statement has laws or integrals: a composition takes as long as many sums
+# and half of it if the statement has laws or integrals: a composition takes as long as
+# many sums
+POINT_OF_LAWS = 2
 
 # For each function, the index of the argument that determines how long it takes.
 AS_LONG_AS = {
@@ -80,19 +89,32 @@ class FormulaSearch(SearchCheck):
         if result.status != "untested":
             return result
         narrowed = self._narrowed(context.statement)
-        return msgspec.structs.replace(result, message=result.message + _why_undefined(self._sampler(narrowed)))
+        return msgspec.structs.replace(
+            result, message=result.message + _why_undefined(self._sampler(narrowed))
+        )
 
-    def _prober(self, context: Context, statement: Statement, lhs: LeftSide | None) -> Prober:
+    def _prober(
+        self, context: Context, statement: Statement, lhs: LeftSide | None
+    ) -> Prober:
         if not statement.free:  # a claim about numbers has a single point
             return Prober(statement, lhs, WORK[context.budget.name])
         part = POINT_OF_LAWS if _has_long_values(statement) else POINT
         return Prober(statement, lhs, WORK[context.budget.name] // part)
 
-    def _search(self, context: Context, sampler: Sampler, prober: Prober, *arguments: Any, **options: Any) -> Findings:
+    def _search(
+        self,
+        context: Context,
+        sampler: Sampler,
+        prober: Prober,
+        *arguments: Any,
+        **options: Any,
+    ) -> Findings:
         with Meter(WORK[context.budget.name]).running():
             return super()._search(context, sampler, prober, *arguments, **options)
 
-    def _search_extra_points(self, context: Context, original: Statement, prober: Prober) -> ExtraPoints:
+    def _search_extra_points(
+        self, context: Context, original: Statement, prober: Prober
+    ) -> ExtraPoints:
         """Probe single large values of the integers that make sums long, and ordinary sizes, in the whole domain."""
         with Meter(WORK[context.budget.name]).running():
             names = long_integers(original)
@@ -103,8 +125,14 @@ class FormulaSearch(SearchCheck):
         if not violations:
             with Meter(WORK[context.budget.name] // 2).running():
                 controls = list(self._control(context, original, probes))
-        reached = [max((probe.point[name] for probe in probes), default=None) for name in names]
-        single = [f"{name} = {value}" for name, value in zip(names, reached, strict=True) if value is not None]
+        reached = [
+            max((probe.point[name] for probe in probes), default=None) for name in names
+        ]
+        single = [
+            f"{name} = {value}"
+            for name, value in zip(names, reached, strict=True)
+            if value is not None
+        ]
         words = f"single points up to {', '.join(single)}" if single else ""
         return ExtraPoints(
             violations=[*violations, *ordinary.violations],
@@ -112,18 +140,26 @@ class FormulaSearch(SearchCheck):
             window="; ".join(filter(None, [words, ordinary.window])),
         )
 
-    def _control(self, context: Context, original: Statement, probes: Sequence[Probe]) -> Iterator[ControlResult]:
+    def _control(
+        self, context: Context, original: Statement, probes: Sequence[Probe]
+    ) -> Iterator[ControlResult]:
         """Move the printed side beyond the sharpest of the large points, and probe that point again."""
         large = Findings(probes=[*probes])
         result: ControlResult | None = None
-        for factor in FACTORS:  # a larger factor may be needed if a side is known only as a wide interval
+        # a larger factor may be needed if a side is known only as a wide interval
+        for factor in FACTORS:
             sharper = sharper_statement(original, large, factor)
             if sharper is None or large.sharpest is None:
                 return
             fault, faulty = sharper
             probe = self._prober(context, faulty, None).probe(large.sharpest.point)
             detected = probe is not None and probe.holds is False
-            result = ControlResult(name="at single sizes", fault=fault, at_declared_size=True, refuted=detected)
+            result = ControlResult(
+                name="at single sizes",
+                fault=fault,
+                at_declared_size=True,
+                refuted=detected,
+            )
             if detected:
                 break
         if result is not None:
@@ -136,24 +172,48 @@ class FormulaSearch(SearchCheck):
 def _has_long_values(statement: Statement) -> bool:
     """Return whether a statement has laws, integrals or extrema."""
     sides = [
-        side for side in (statement.lhs, statement.rhs, *(value for _, value in statement.let)) if side is not None
+        side
+        for side in (
+            statement.lhs,
+            statement.rhs,
+            *(value for _, value in statement.let),
+        )
+        if side is not None
     ]
     parts = [part for side in sides for part in walk(side)]
     return any(
-        (isinstance(part, Call) and part.name in SIGNATURES) or isinstance(part, Integral | Infimum | Supremum)
+        (isinstance(part, Call) and part.name in SIGNATURES)
+        or isinstance(part, Integral | Infimum | Supremum)
         for part in parts
     )
 
 
-def _at_sizes(statement: Statement, names: Sequence[str], prober: Prober) -> Iterator[Probe]:
+def _at_sizes(
+    statement: Statement, names: Sequence[str], prober: Prober
+) -> Iterator[Probe]:
     """Probe a statement at large values of some integers: each of them alone, then all together."""
-    roles = {name: role for name, role in roles_of(statement).items() if name in statement.free and name not in names}
-    tried = {name: TRIED[role] for name, role in roles.items() if role in TRIED and role != "steps"}
-    ordinary = (dict(zip(tried, chosen, strict=True)) for chosen in itertools.product(*tried.values()))
+    roles = {
+        name: role
+        for name, role in roles_of(statement).items()
+        if name in statement.free and name not in names
+    }
+    tried = {
+        name: TRIED[role]
+        for name, role in roles.items()
+        if role in TRIED and role != "steps"
+    }
+    ordinary = (
+        dict(zip(tried, chosen, strict=True))
+        for chosen in itertools.product(*tried.values())
+    )
     groups = dict.fromkeys([*((name,) for name in names), tuple(names)])
-    for ordinary_values in itertools.islice(itertools.chain([{}], filter(None, ordinary)), 1 + COMBINATIONS):
+    for ordinary_values in itertools.islice(
+        itertools.chain([{}], filter(None, ordinary)), 1 + COMBINATIONS
+    ):
         for group in groups:
-            first = make_sampler(statement, {}, {}, frozenset(group) | ordinary_values.keys())
+            first = make_sampler(
+                statement, {}, {}, frozenset(group) | ordinary_values.keys()
+            )
             for size in SIZES:
                 values = {**dict.fromkeys(group, Fraction(size)), **ordinary_values}
                 for point in completions(first, values):
@@ -167,7 +227,9 @@ def _why_undefined(sampler: Sampler) -> str:
         try:
             decide_statement(sampler.statement, point)
         except EvaluationError as error:
-            where = ", ".join(f"{name}={value}" for name, value in sorted(point.items()))
+            where = ", ".join(
+                f"{name}={value}" for name, value in sorted(point.items())
+            )
             return f"; at {where}: {error}"
     return ""
 
@@ -189,14 +251,20 @@ def _depths(statement: Statement) -> dict[str, int]:
     """Return each integer that makes a sum long, with the number of sums around that sum."""
     sides = (statement.lhs, statement.rhs, *(value for _, value in statement.let))
     depths: dict[str, int] = {}
-    for name, depth in (symbol_depth for side in sides if side is not None for symbol_depth in _long(side, 0)):
+    for name, depth in (
+        symbol_depth
+        for side in sides
+        if side is not None
+        for symbol_depth in _long(side, 0)
+    ):
         depths[name] = max(depth, depths.get(name, 0))
-    for name, value in reversed(statement.let):  # a definition is as long as the letters that it uses
+    # a definition is as long as the letters that it uses
+    for name, value in reversed(statement.let):
         for base in _sizes(value) if name in depths else ():
             depths[base] = max(depths[name], depths.get(base, 0))
-    integers = {name for name, domain in statement.domains.items() if domain.kind == "integer"} - set(
-        statement.let_names
-    )
+    integers = {
+        name for name, domain in statement.domains.items() if domain.kind == "integer"
+    } - set(statement.let_names)
     return {name: depth for name, depth in depths.items() if name in integers}
 
 
@@ -226,7 +294,9 @@ def _end(statement: Statement, name: str, length: int) -> str:
     start = 0
     formulas = []
     for link in (link for condition in conditions for link in links(condition)):
-        small, large = (link.left, link.right) if link.op[0] == "<" else (link.right, link.left)
+        small, large = (
+            (link.left, link.right) if link.op[0] == "<" else (link.right, link.left)
+        )
         if link.op == "==" and small == Name(name):
             small, large = large, small
         if large == Name(name) and isinstance(small, Num):

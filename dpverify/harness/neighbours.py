@@ -23,9 +23,11 @@ from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.evaluate import evaluate_statement
 from dpverify.symbolic.exact.numbers import Exact, ball
 
-JudgedBy = Literal["formulas", "measurement", "rule"]  # two formulas, a left side measured by code, or a rule
+# two formulas, a left side measured by code, or a rule
+JudgedBy = Literal["formulas", "measurement", "rule"]
 
-RELATIVE_MARGIN = Fraction(1, 100)  # relative room with which the substituted side satisfies an inequality
+# relative room with which the substituted side satisfies an inequality
+RELATIVE_MARGIN = Fraction(1, 100)
 MOST_POINTS = 5  # largest number of points at which a neighbour is decided
 
 
@@ -51,13 +53,18 @@ def true_neighbours(
     if lhs is not None:
         neighbours += measured_for_printed(statement, lhs, findings.violations)
     if judged_by != "rule":
-        neighbours += printed_for_measured(statement, [probe.point for probe in findings.violations])
+        neighbours += printed_for_measured(
+            statement, [probe.point for probe in findings.violations]
+        )
     return neighbours
 
 
-def printed_for_measured(statement: Statement, points: Iterable[Point]) -> list[ControlResult]:
+def printed_for_measured(
+    statement: Statement, points: Iterable[Point]
+) -> list[ControlResult]:
     """Decide the statement with the printed side as its left side at some points; empty if no point has a value."""
-    prober = Prober(replace(statement, lhs=None), _inside)  # evaluating the statement's left side may take long
+    # evaluating the statement's left side may take long
+    prober = Prober(replace(statement, lhs=None), _inside)
     probes = list[Probe]()
     for point in points:
         probe = prober.probe(point)
@@ -70,10 +77,19 @@ def printed_for_measured(statement: Statement, points: Iterable[Point]) -> list[
     words = "the printed side in the place of the left side"
     if statement.relation != "=":
         words += f", with {float(RELATIVE_MARGIN):.0%} of room"
-    return [neighbour_result("printed for measured", words, refuted=refuted, statistic=f"{len(probes)} points")]
+    return [
+        neighbour_result(
+            "printed for measured",
+            words,
+            refuted=refuted,
+            statistic=f"{len(probes)} points",
+        )
+    ]
 
 
-def measured_for_printed(statement: Statement, lhs: LeftSide, violations: Iterable[Probe]) -> list[ControlResult]:
+def measured_for_printed(
+    statement: Statement, lhs: LeftSide, violations: Iterable[Probe]
+) -> list[ControlResult]:
     """Decide the measured side against its own value, with some room, in place of the printed side.
 
     This detects a decision that is false at some points whatever the sides are. The list is empty for an equation.
@@ -94,12 +110,24 @@ def measured_for_printed(statement: Statement, lhs: LeftSide, violations: Iterab
         return []
     words = f"the measured side in the place of the printed one, with {float(RELATIVE_MARGIN):.0%} of room"
     statistic = f"{len(decided)} points"
-    return [neighbour_result("measured for printed", words, refuted=False in decided, statistic=statistic)]
+    return [
+        neighbour_result(
+            "measured for printed", words, refuted=False in decided, statistic=statistic
+        )
+    ]
 
 
-def neighbour_result(name: str, change: str, *, refuted: bool, statistic: str = "") -> ControlResult:
+def neighbour_result(
+    name: str, change: str, *, refuted: bool, statistic: str = ""
+) -> ControlResult:
     """Make the result of a true neighbour."""
-    return ControlResult(name=name, fault=change, at_declared_size=False, refuted=refuted, statistic=statistic)
+    return ControlResult(
+        name=name,
+        fault=change,
+        at_declared_size=False,
+        refuted=refuted,
+        statistic=statistic,
+    )
 
 
 def _inside(point: Point, statement: Statement) -> Exact:
@@ -113,32 +141,58 @@ def _inside(point: Point, statement: Statement) -> Exact:
     return printed + sign * RELATIVE_MARGIN * (abs(printed) + 1)
 
 
-def other_points(findings: Findings, decide: Callable[[Point], Probe | None]) -> list[ControlResult]:
+def other_points(
+    findings: Findings, decide: Callable[[Point], Probe | None]
+) -> list[ControlResult]:
     """Decide the statement again at the points most similar to a counterexample; empty if it holds at no point."""
     points = [probe.point for probe in findings.probes if probe.holds is True]
     if not points or not findings.violations:
         return []
     violated = findings.violations[0].point
-    nearest = sorted(points, key=lambda point: len(_differing_symbols(point, violated)))[:MOST_POINTS]
-    refuted = any(probe is not None and probe.holds is False for probe in map(decide, nearest))
-    changes = ", ".join(f"{name} = {nearest[0].get(name)}" for name in _differing_symbols(nearest[0], violated))
+    nearest = sorted(
+        points, key=lambda point: len(_differing_symbols(point, violated))
+    )[:MOST_POINTS]
+    refuted = any(
+        probe is not None and probe.holds is False for probe in map(decide, nearest)
+    )
+    changes = ", ".join(
+        f"{name} = {nearest[0].get(name)}"
+        for name in _differing_symbols(nearest[0], violated)
+    )
     words = f"the statement at {len(points)} of {len(findings.probes)} points: a counterexample but for {changes}"
-    return [neighbour_result("other points", words, refuted=refuted, statistic=f"{len(nearest)} points")]
+    return [
+        neighbour_result(
+            "other points", words, refuted=refuted, statistic=f"{len(nearest)} points"
+        )
+    ]
 
 
 def _differing_symbols(point: Point, other_point: Point) -> list[str]:
     """List the symbols in which two points differ."""
-    return sorted(name for name in point.keys() | other_point.keys() if point.get(name) != other_point.get(name))
+    return sorted(
+        name
+        for name in point.keys() | other_point.keys()
+        if point.get(name) != other_point.get(name)
+    )
 
 
 def _as_neighbour(neighbour: TrueNeighbour, findings: Findings) -> ControlResult:
     """Return the result of a neighbour. A neighbour that has no value at any point counts as refuted."""
-    words = neighbour.rhs or ("another left side" if neighbour.lhs is not None else "another rule")
+    words = neighbour.rhs or (
+        "another left side" if neighbour.lhs is not None else "another rule"
+    )
     refuted = bool(findings.violations) or not findings.probes
-    return neighbour_result(neighbour.name, words, refuted=refuted, statistic=f"{len(findings.probes)} points")
+    return neighbour_result(
+        neighbour.name,
+        words,
+        refuted=refuted,
+        statistic=f"{len(findings.probes)} points",
+    )
 
 
-def searched_again(statement: Statement, findings: Findings, lhs: LeftSide | None) -> Findings:
+def searched_again(
+    statement: Statement, findings: Findings, lhs: LeftSide | None
+) -> Findings:
     """Decide a changed statement at the points of an earlier search."""
     prober = Prober(statement, lhs)
     new_findings = Findings()

@@ -24,7 +24,8 @@ from dpverify.ledger.statements import Reference, Statement
 
 CERTIFICATES = "certificates"  # folder of a report
 EVIDENCE = "evidence.txt"  # file beside the certificates
-PROVEN = ("proved", "proved given")  # statuses of a derivation's check if the derivation is complete
+# statuses of a derivation's check if the derivation is complete
+PROVEN = ("proved", "proved given")
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,9 @@ class CertificateFile:
         except k.Refused:
             return None
         data = checker.statement.data
-        proven = Reference(claim=data["claim"], reading=data["reading"], variant=data["variant"])
+        proven = Reference(
+            claim=data["claim"], reading=data["reading"], variant=data["variant"]
+        )
         return (checker, statement) if proven == self.reference else None
 
 
@@ -65,13 +68,28 @@ class RecordedProof:
             return None
         checker, statement = accepted
         premises_given = list(statement.given)
-        premises = [premise for proof in checker.lemmas.values() for premise in proof.data["premises"].values()]
+        premises = [
+            premise
+            for proof in checker.lemmas.values()
+            for premise in proof.data["premises"].values()
+        ]
         references = [
-            Reference(claim=premise["claim"], reading=premise["reading"], variant=premise["variant"])
+            Reference(
+                claim=premise["claim"],
+                reading=premise["reading"],
+                variant=premise["variant"],
+            )
             for premise in premises
             if premise["kind"] == "claim"
         ]
-        definitions = [statement.meaning, *(premise["name"] for premise in premises if premise["kind"] == "definition")]
+        definitions = [
+            statement.meaning,
+            *(
+                premise["name"]
+                for premise in premises
+                if premise["kind"] == "definition"
+            ),
+        ]
         return msgspec.structs.replace(
             self.result,
             status="proved given" if premises_given else "proved",
@@ -104,7 +122,11 @@ class StoredCertificates:
                 folder = bundled("reports") / CERTIFICATES
             except SpecError:  # a copy of the package without its reports
                 return StoredCertificates(Path(), {})
-        text = (folder / EVIDENCE).read_text(encoding="utf-8") if (folder / EVIDENCE).is_file() else ""
+        text = (
+            (folder / EVIDENCE).read_text(encoding="utf-8")
+            if (folder / EVIDENCE).is_file()
+            else ""
+        )
         parts = (line.partition("  ") for line in text.splitlines())
         return StoredCertificates(folder, {name: digest for digest, _, name in parts})
 
@@ -122,7 +144,9 @@ class RecordedRun:
         self._runs: dict[str, Run | None] = {}
         self._results: dict[str, dict[str, Result]] = {}
 
-    def proof(self, specs: Path, statement: Statement, result: CheckResult) -> RecordedProof | None:
+    def proof(
+        self, specs: Path, statement: Statement, result: CheckResult
+    ) -> RecordedProof | None:
         """Return the recorded proof of a statement by a derivation with this result, if it has a certificate."""
         if self._folder is None or result.status not in PROVEN:
             return None
@@ -130,21 +154,36 @@ class RecordedRun:
         certificate = self._folder / CERTIFICATES / name
         if not certificate.is_file():
             return None
-        return RecordedProof(result, CertificateFile(certificate, statement.reference, specs))
+        return RecordedProof(
+            result, CertificateFile(certificate, statement.reference, specs)
+        )
 
-    def result(self, claim: ClaimSpec, statement: Statement, check: str, evidence: str) -> CheckResult | None:
+    def result(
+        self, claim: ClaimSpec, statement: Statement, check: str, evidence: str
+    ) -> CheckResult | None:
         """Return the recorded result of a check of a claim's statement, if it has this evidence hash."""
-        result = self._results_of(claim.paper).get(str(Reference(claim=claim.key, reading=statement.reading)))
+        result = self._results_of(claim.paper).get(
+            str(Reference(claim=claim.key, reading=statement.reading))
+        )
         if result is None or result.evidence_hash != evidence:
             return None
-        judged = {"printed": result, "amended": result.amendment, "held": result.holds}[statement.variant]
+        judged = {"printed": result, "amended": result.amendment, "held": result.holds}[
+            statement.variant
+        ]
         return next(
-            (check_result for check_result in (judged.checks if judged else ()) if check_result.name == check), None
+            (
+                check_result
+                for check_result in (judged.checks if judged else ())
+                if check_result.name == check
+            ),
+            None,
         )
 
     def manifest(self, claim: ClaimSpec, reading: dict[str, str]) -> RunInfo | None:
         """Return the manifest of the run that judged a claim: the recorded run or an earlier one."""
-        result = self._results_of(claim.paper).get(str(Reference(claim=claim.key, reading=reading)))
+        result = self._results_of(claim.paper).get(
+            str(Reference(claim=claim.key, reading=reading))
+        )
         run = self._run(claim.paper)
         if result is None or run is None:
             return None
@@ -165,7 +204,8 @@ class RecordedRun:
             run = self._run(paper)
             results = [] if run is None else run.results
             self._results[paper] = {
-                str(Reference(claim=result.claim, reading=result.reading)): result for result in results
+                str(Reference(claim=result.claim, reading=result.reading)): result
+                for result in results
             }
         return self._results[paper]
 
@@ -175,5 +215,7 @@ class RecordedRun:
             self._runs[paper] = None
             if self._folder is not None:
                 with suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
-                    self._runs[paper] = decode((self._folder / "data" / f"{paper}.json").read_bytes())
+                    self._runs[paper] = decode(
+                        (self._folder / "data" / f"{paper}.json").read_bytes()
+                    )
         return self._runs[paper]

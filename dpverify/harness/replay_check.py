@@ -59,12 +59,17 @@ class ReplayCheck(Check):
 
     replays: Replays = field(kw_only=True)  # on the worst-case data sets
     controls: Sequence[ReplayControl] = field(kw_only=True)
-    # Returns the largest measured/exact over the outputs of one random run, and a description of the run.
-    random: Callable[[Statement, np.random.Generator], tuple[float, str]] = field(kw_only=True)
+    # Returns the largest measured/exact over the outputs of one random run, and a
+    # description of the run.
+    random: Callable[[Statement, np.random.Generator], tuple[float, str]] = field(
+        kw_only=True
+    )
     random_runs: Mapping[str, int] = field(kw_only=True)
     share: float = field(kw_only=True)  # relative size of the smallest planted fault
     region: str = field(default="", kw_only=True)
-    figures: Callable[[Statement], dict[str, dict[str, list[float]]]] | None = field(default=None, kw_only=True)
+    figures: Callable[[Statement], dict[str, dict[str, list[float]]]] | None = field(
+        default=None, kw_only=True
+    )
 
     method: ClassVar[Method] = "exact-law"
 
@@ -84,18 +89,36 @@ class ReplayCheck(Check):
         low, high, disagreement = _compare(replays)
 
         def probe_again(point: dict[str, Fraction]) -> Probe | None:
-            return next(_beyond(statement, (replay for replay in replays if replay.point == point)), None)
+            return next(
+                _beyond(
+                    statement, (replay for replay in replays if replay.point == point)
+                ),
+                None,
+            )
 
-        if not disagreement and (recorded := refuted_again(context, probe_again)) is not None:
+        if (
+            not disagreement
+            and (recorded := refuted_again(context, probe_again)) is not None
+        ):
             return recorded
-        largest, run = max((self.random(statement, context.rng(i)) for i in range(runs)), key=lambda result: result[0])
+        largest, run = max(
+            (self.random(statement, context.rng(i)) for i in range(runs)),
+            key=lambda result: result[0],
+        )
         if largest > 1.0 + TOLERANCE:
-            disagreement = disagreement or f"a random run ({run}) moves a node by {largest:.12g} of its most"
+            disagreement = (
+                disagreement
+                or f"a random run ({run}) moves a node by {largest:.12g} of its most"
+            )
         controls = [_control(control, statement) for control in self.controls]
         missed = missed_controls(controls)
         violations = [] if disagreement else list(_beyond(statement, replays))
         return self.result(
-            status="refuted" if violations else "inconclusive" if missed or disagreement else "not refuted",
+            status="refuted"
+            if violations
+            else "inconclusive"
+            if missed or disagreement
+            else "not refuted",
             message="; ".join(filter(None, [disagreement, missed])),
             n=len(replays) + runs,
             detects=f"a node whose change differs from the closed form by a share of {self.share:g}",
@@ -105,7 +128,9 @@ class ReplayCheck(Check):
             kernel_disagrees=bool(disagreement),
             counterexamples=first_and_largest(violations, statement.edges),
             controls=controls,
-            true_neighbours=printed_for_measured(statement, (probe.point for probe in violations)),
+            true_neighbours=printed_for_measured(
+                statement, (probe.point for probe in violations)
+            ),
             figures={} if self.figures is None else self.figures(statement),
         )
 
@@ -121,7 +146,9 @@ def _compare(measured: Iterable[OutputDistance]) -> tuple[float, float, str]:
         low = min(low, ratio)
         high = max(high, ratio)
         if abs(ratio - 1.0) > TOLERANCE and not disagreement:
-            disagreement = f"{distance.where}: measured {distance.measured!r}, exact {exact!r}"
+            disagreement = (
+                f"{distance.where}: measured {distance.measured!r}, exact {exact!r}"
+            )
     return low, high, disagreement
 
 
@@ -136,14 +163,18 @@ def _control(control: ReplayControl, statement: Statement) -> ControlResult:
     )
 
 
-def _beyond(statement: Statement, measured: Iterable[OutputDistance]) -> Iterator[Probe]:
+def _beyond(
+    statement: Statement, measured: Iterable[OutputDistance]
+) -> Iterator[Probe]:
     """Yield the measured outputs at which the statement fails, in the order of the runs."""
     for distance in measured:
         if requires_hold(statement, distance.point) is not True:
             continue
         probe = Prober(statement, _side(distance)).probe(distance.point)
         if probe is not None and probe.holds is False:
-            yield replace(probe, note=f"measured on the kernels: {distance.measured:.12g}")
+            yield replace(
+                probe, note=f"measured on the kernels: {distance.measured:.12g}"
+            )
 
 
 def _side(distance: OutputDistance) -> LeftSide:

@@ -15,7 +15,11 @@ from dpverify.harness.checks import Point
 from dpverify.ledger.formula import Bin, Name, Num, free_names, parse, substitute
 from dpverify.ledger.results import Number
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.exact.evaluate import decide_statement, evaluate_statement, to_number
+from dpverify.symbolic.exact.evaluate import (
+    decide_statement,
+    evaluate_statement,
+    to_number,
+)
 from dpverify.symbolic.exact.numbers import (
     EvaluationError,
     Exact,
@@ -29,7 +33,8 @@ from dpverify.symbolic.exact.numbers import (
 
 PRECISIONS = (256, 1024, 2048)
 SHARP_BITS = 40
-COARSE_BITS = 6  # enough for a side known only from bounds, such as the divergence of a composition
+# enough for a side known only from bounds, such as the divergence of a composition
+COARSE_BITS = 6
 MOST_OPEN = 1000  # largest number of points without a value that are stored
 
 LeftSide = Callable[[Point, Statement], Exact]
@@ -44,7 +49,8 @@ class Probe:
     holds: bool | None  # whether the statement holds; None if 2048 bits did not decide
     lhs: Number  # the left side
     rhs: Number
-    # Share of the bound that is used: 1 if both sides are equal, above 1 if violated, 0 if nothing is used.
+    # Share of the bound that is used: 1 if both sides are equal, above 1 if violated, 0
+    # if nothing is used.
     ratio: float
     note: str = ""  # further text for a counterexample
 
@@ -52,24 +58,35 @@ class Probe:
 class Prober:
     """Evaluates a statement at points, and caches the probes."""
 
-    def __init__(self, statement: Statement, lhs: LeftSide | None, work_limit: int | None = None) -> None:
+    def __init__(
+        self, statement: Statement, lhs: LeftSide | None, work_limit: int | None = None
+    ) -> None:
         self.statement = statement
         self.lhs = lhs
-        self.most = work_limit  # work that one point may take, in the units of `dpverify.symbolic.exact.numbers`
+        # work that one point may take, in the units of
+        # `dpverify.symbolic.exact.numbers`
+        self.most = work_limit
         self.undefined = 0
         self.too_long = 0
-        self.too_wide = 0  # number of undefined points that may have a value that balls did not determine
-        self.open_points: list[tuple[Point, str]] = []  # the first undefined points, with the reason
+        # number of undefined points that may have a value that balls did not determine
+        self.too_wide = 0
+        # the first undefined points, with the reason
+        self.open_points: list[tuple[Point, str]] = []
         self.probes: dict[tuple[tuple[str, tuple[int, int]], ...], Probe | None] = {}
 
     def probe(self, point: Point) -> Probe | None:
         """Probe a point of the domain; None if a side is undefined or too expensive. Such points are counted."""
         names = sorted(point)
-        key = tuple((name, point[name].as_integer_ratio()) for name in names)  # the hash of a Fraction is slow
+        # the hash of a Fraction is slow
+        key = tuple((name, point[name].as_integer_ratio()) for name in names)
         if key not in self.probes:
             values = {name: point[name] for name in names}
             try:
-                self.probes[key] = self._probe(values) if self.most is None else self._probe_within(values, self.most)
+                self.probes[key] = (
+                    self._probe(values)
+                    if self.most is None
+                    else self._probe_within(values, self.most)
+                )
             except WorkLimitError:
                 self.too_long += 1
                 self.probes[key] = None
@@ -77,7 +94,10 @@ class Prober:
                 self.undefined += 1
                 self.probes[key] = None
                 self.too_wide += isinstance(error, UndecidedError)
-                if not isinstance(error, UndecidedError) and len(self.open_points) < MOST_OPEN:
+                if (
+                    not isinstance(error, UndecidedError)
+                    and len(self.open_points) < MOST_OPEN
+                ):
                     self.open_points.append((values, str(error)))
         return self.probes[key]
 
@@ -92,7 +112,9 @@ class Prober:
             is_true = decide_statement(self.statement, point, side)
         lhs = to_number(left)
         rhs = to_number(right)
-        return Probe(point, is_true, lhs, rhs, used_up(lhs, self.statement.relation or "=", rhs))
+        return Probe(
+            point, is_true, lhs, rhs, used_up(lhs, self.statement.relation or "=", rhs)
+        )
 
     def _sides(
         self, point: dict[str, Fraction], side: Callable[[int], Exact] | None
@@ -102,28 +124,44 @@ class Prober:
         The midpoint of a wide ball means nothing.
         """
         if side is None and self.statement.lhs is None:
-            raise ValueError(f"{self.statement.key}: the left side is measured by code; the check must give lhs.")
+            raise ValueError(
+                f"{self.statement.key}: the left side is measured by code; the check must give lhs."
+            )
         wide: tuple[Exact, Exact, bool] | None = None
         for bits in PRECISIONS:
             with working_precision(bits):
-                measured = None if side is None else side(bits)  # evaluated first, so that an error in it is not hidden
+                # evaluated first, so that an error in it is not hidden
+                measured = None if side is None else side(bits)
                 left, right = evaluate_statement(self.statement, point, precision=bits)
                 left = left if measured is None else measured
                 if left is None:
                     continue
                 relation = self.statement.relation
-                is_true = None if relation is None else compare(to_value(left), relation, to_value(right))
-                is_coarse = _is_sharp(left, COARSE_BITS) and _is_sharp(right, COARSE_BITS)
-                if is_coarse and (is_true is not None or (_is_sharp(left) and _is_sharp(right))):
+                is_true = (
+                    None
+                    if relation is None
+                    else compare(to_value(left), relation, to_value(right))
+                )
+                is_coarse = _is_sharp(left, COARSE_BITS) and _is_sharp(
+                    right, COARSE_BITS
+                )
+                if is_coarse and (
+                    is_true is not None or (_is_sharp(left) and _is_sharp(right))
+                ):
                     return left, right, is_true
                 if not is_coarse and is_true is not None:
                     wide = (left, right, is_true)
-        if wide is not None and not self.statement.free:  # there is only this point, so no search depends on the width
+        # there is only this point, so no search depends on the width
+        if wide is not None and not self.statement.free:
             return wide
-        raise UndecidedError(f"{PRECISIONS[-1]} bits do not give both sides to {SHARP_BITS} bits at this point.")
+        raise UndecidedError(
+            f"{PRECISIONS[-1]} bits do not give both sides to {SHARP_BITS} bits at this point."
+        )
 
 
-def _measured(lhs: LeftSide, point: Point, statement: Statement) -> Callable[[int], Exact]:
+def _measured(
+    lhs: LeftSide, point: Point, statement: Statement
+) -> Callable[[int], Exact]:
     """Return a left side as a function of the precision. A rational value does not depend on it and is cached."""
     exact_value = list[Exact]()
 
@@ -196,7 +234,8 @@ class ChangedStatement:
     """A statement similar to the one that a check judges. It changes exactly one of right side, left side and rule."""
 
     name: str  # what is changed: "one interval fewer"
-    rhs: str = ""  # a right side that uses the name ``printed`` for the printed one: "printed - 1"
+    # a right side that uses the name ``printed`` for the printed one: "printed - 1"
+    rhs: str = ""
     lhs: LeftSide | None = None  # a left side
     is_satisfied: Rule | None = None  # a rule
 
@@ -205,22 +244,29 @@ class ChangedStatement:
     def __post_init__(self) -> None:
         changes = [bool(self.rhs), self.lhs is not None, self.is_satisfied is not None]
         if sum(changes) != 1:
-            raise ValueError(f"{self.kind} {self.name!r} must give exactly one of rhs, lhs and is_satisfied.")
+            raise ValueError(
+                f"{self.kind} {self.name!r} must give exactly one of rhs, lhs and is_satisfied."
+            )
         if self.rhs and PRINTED not in free_names(parse(self.rhs)):
-            raise ValueError(f"{self.kind} {self.name!r}: rhs must use the name printed, got rhs={self.rhs!r}.")
+            raise ValueError(
+                f"{self.kind} {self.name!r}: rhs must use the name printed, got rhs={self.rhs!r}."
+            )
 
     def statement(self, statement: Statement) -> Statement:
         """Return the statement with the changed right side, or the statement itself if the change is elsewhere."""
         if not self.rhs or statement.rhs is None:
             return statement
-        return replace(statement, rhs=substitute(parse(self.rhs), {Name(PRINTED): statement.rhs}))
+        return replace(
+            statement, rhs=substitute(parse(self.rhs), {Name(PRINTED): statement.rhs})
+        )
 
 
 @dataclass(frozen=True)
 class Planted(ChangedStatement):
     """A fault that a check must refute."""
 
-    at_declared_size: bool = False  # whether the fault is the smallest that the check claims to detect
+    # whether the fault is the smallest that the check claims to detect
+    at_declared_size: bool = False
 
     kind: ClassVar[str] = "planted fault"
 
@@ -237,9 +283,13 @@ def corrected(rule: Rule) -> Rule:
     return lambda point, statement: rule(point, replace(statement, variant="amended"))
 
 
-def moved_side(statement: Statement, op: Literal["*", "+"], number: Fraction) -> Statement:
+def moved_side(
+    statement: Statement, op: Literal["*", "+"], number: Fraction
+) -> Statement:
     """Return a copy of a statement with its right side multiplied by a number, or with a number added to it."""
     if statement.rhs is None:
-        raise ValueError(f"{statement.key}: a statement in words has no right side to change.")
+        raise ValueError(
+            f"{statement.key}: a statement in words has no right side to change."
+        )
     sides = (Num(number), statement.rhs) if op == "*" else (statement.rhs, Num(number))
     return replace(statement, rhs=Bin(op, *sides))

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_STEPS = 1 << 62  # upper bound on step numbers, so that the sum of two of them fits in 64 bits
+# upper bound on step numbers, so that the sum of two of them fits in 64 bits
+MOST_STEPS = 1 << 62
 
 
 class ArgumentError(ValueError):
@@ -31,7 +32,11 @@ def whole(least: int, most: int | None = None, /, **named: Any) -> int:
         number = operator.index(value)
     except TypeError:
         raise ArgumentError(variable, value, rule) from None
-    if isinstance(value, bool) or number < least or (most is not None and number > most):
+    if (
+        isinstance(value, bool)
+        or number < least
+        or (most is not None and number > most)
+    ):
         raise ArgumentError(variable, value, rule)
     return number
 
@@ -53,7 +58,9 @@ def positive(**named: Any) -> float:
 
 def not_negative(**named: Any) -> float:
     """Return a finite number that is at least 0."""
-    return _number(named, "must be finite and at least 0", lambda x: 0.0 <= x < math.inf)
+    return _number(
+        named, "must be finite and at least 0", lambda x: 0.0 <= x < math.inf
+    )
 
 
 def array(*shape: int | None, **named: Any) -> NDArray[np.float64]:
@@ -67,30 +74,51 @@ def array(*shape: int | None, **named: Any) -> NDArray[np.float64]:
     try:
         result = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ArgumentError(variable, value, f"must be an array of numbers of shape {required_shape}") from None
+        raise ArgumentError(
+            variable, value, f"must be an array of numbers of shape {required_shape}"
+        ) from None
     fits = np.ndim(value) == len(shape) and all(
-        have == want or (want is None and have > 0) for have, want in zip(result.shape, shape, strict=True)
+        have == want or (want is None and have > 0)
+        for have, want in zip(result.shape, shape, strict=True)
     )
     if not fits:
-        raise ArgumentError(variable, f"an array of shape {np.shape(value)}", f"must have shape {required_shape}")
+        raise ArgumentError(
+            variable,
+            f"an array of shape {np.shape(value)}",
+            f"must have shape {required_shape}",
+        )
     if not np.isfinite(result).all():
         place = np.unravel_index(int(np.argmin(np.isfinite(result))), result.shape)
         where = ", ".join(str(int(index)) for index in place)
-        raise ArgumentError(variable, f"{result[place]} at [{where}]", "must be finite everywhere")
+        raise ArgumentError(
+            variable, f"{result[place]} at [{where}]", "must be finite everywhere"
+        )
     return result
 
 
-def output_array(*shape: int, inputs: Iterable[NDArray[Any]] = (), **named: Any) -> NDArray[np.float64]:
+def output_array(
+    *shape: int, inputs: Iterable[NDArray[Any]] = (), **named: Any
+) -> NDArray[np.float64]:
     """Return an output array that shares no memory with the arrays in ``apart``; None allocates a new array."""
     ((variable, value),) = named.items()
     if value is None:
         return np.empty(shape)
-    if not isinstance(value, np.ndarray) or value.shape != shape or value.dtype != np.float64:
-        raise ArgumentError(variable, _form(value), f"must be an array of float64 of shape {shape}")
+    if (
+        not isinstance(value, np.ndarray)
+        or value.shape != shape
+        or value.dtype != np.float64
+    ):
+        raise ArgumentError(
+            variable, _form(value), f"must be an array of float64 of shape {shape}"
+        )
     if not (value.flags.c_contiguous and value.flags.aligned and value.flags.writeable):
-        raise ArgumentError(variable, _form(value), "must be contiguous, aligned and writeable")
+        raise ArgumentError(
+            variable, _form(value), "must be contiguous, aligned and writeable"
+        )
     if any(np.may_share_memory(value, operand) for operand in inputs):
-        raise ArgumentError(variable, _form(value), "must not share memory with what is read")
+        raise ArgumentError(
+            variable, _form(value), "must not share memory with what is read"
+        )
     return value
 
 
@@ -125,7 +153,11 @@ def _number(named: dict[str, Any], rule: str, fits: Callable[[float], bool]) -> 
 
 
 def _form(value: object) -> str:
-    return f"an array of {value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else repr(value)
+    return (
+        f"an array of {value.dtype} of shape {value.shape}"
+        if isinstance(value, np.ndarray)
+        else repr(value)
+    )
 
 
 def _short(value: object) -> str:

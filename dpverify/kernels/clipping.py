@@ -1,16 +1,20 @@
 """Sums of clipped gradients of a batch, for linear models, without storing the gradient of any single example.
 
-The loss of an example is ``f(<x, w>, y)``. Its gradient is a slope times its row and has the norm ``|slope| |x|``:
+The loss of an example is ``f(<x, w>, y)``. Its gradient is a slope times its row and
+has the norm ``|slope| |x|``:
 
     sum over the batch of  slope_i min(1, C / (|slope_i| |x_i|)) x_i,        slope_i = f'(<x_i, w>, y_i).
 
-Eight rows are processed at a time. The first pass over them computes the slopes; the second pass adds up the rows,
-which are then in the cache. The gradient of a regularizer depends on no example. The caller adds it after clipping, so
-replacing one example moves the sum by at most 2C.
+Eight rows are processed at a time. The first pass over them computes the slopes; the
+second pass adds up the rows, which are then in the cache. The gradient of a regularizer
+depends on no example. The caller adds it after clipping, so replacing one example moves
+the sum by at most 2C.
 
-Rows are padded to whole cache lines. The padding also stores the label and the norm of each example beside its row.
+Rows are padded to whole cache lines. The padding also stores the label and the norm of
+each example beside its row.
 
-The recursive momentum of DP-SRM also needs the change of each gradient, which is also a slope times the row x:
+The recursive momentum of DP-SRM also needs the change of each gradient, which is also a
+slope times the row x:
 
     gamma clip(s_new x, C) + (1 - gamma) clip((s_new - s_old) x, C'),      clip(v, C) = v min(1, C / |v|).
 
@@ -38,22 +42,29 @@ WIDTH = 32  # rows are padded to a multiple of this many numbers
 GROUP, AHEAD = 8, 4
 """Rows processed together, and how many rows ahead memory is prefetched. All of them fit in the L1 cache."""
 
-ClippedSum: TypeAlias = Callable[[Matrix, Indices, Vector, float, Vector], None]  # made by ``clipped_sum``
+# made by ``clipped_sum``
+ClippedSum: TypeAlias = Callable[[Matrix, Indices, Vector, float, Vector], None]
 
-EXTRA = 2  # numbers at the end of a padded row besides its entries: the label, and a bound on the norm of the row
+# numbers at the end of a padded row besides its entries: the label, and a bound on the
+# norm of the row
+EXTRA = 2
 
 _LANES = tuple(np.uint64(k) for k in range(8))
 
 
 @kernel
-def fold_products(rows: Vector, offset: np.uint64, w: Vector, q: np.uint64, out: Vector) -> None:
+def fold_products(
+    rows: Vector, offset: np.uint64, w: Vector, q: np.uint64, out: Vector
+) -> None:
     """Write the products of the entries of ``rows[at : at + 4q]`` and ``w`` to ``out``, shape (q,), in sums of four."""
     for j in range(q):
         k = j + q
         m = offset + j + q
         n = k + q
         r = m + q
-        out[j] = (rows[offset + j] * w[j] + rows[m] * w[k]) + (rows[r] * w[n] + rows[r + q] * w[n + q])
+        out[j] = (rows[offset + j] * w[j] + rows[m] * w[k]) + (
+            rows[r] * w[n] + rows[r + q] * w[n + q]
+        )
 
 
 @kernel
@@ -80,7 +91,14 @@ def add_up(v: Vector, q: np.uint64) -> float:
 
 
 @kernel
-def add_four(rows: Vector, offsets: Indices, weights: Vector, first: int, p: np.uint64, out: Vector) -> None:
+def add_four(
+    rows: Vector,
+    offsets: Indices,
+    weights: Vector,
+    first: int,
+    p: np.uint64,
+    out: Vector,
+) -> None:
     """Add four weighted rows, which begin at ``at[first]`` to ``at[first + 3]``, to ``out``, shape (p,)."""
     a = weights[first]
     b = weights[first + 1]
@@ -91,14 +109,17 @@ def add_four(rows: Vector, offsets: Indices, weights: Vector, first: int, p: np.
     m = np.uint64(offsets[first + 2])
     n = np.uint64(offsets[first + 3])
     for j in range(p):
-        out[j] += (a * rows[i + j] + b * rows[k + j]) + (c * rows[m + j] + d * rows[n + j])
+        out[j] += (a * rows[i + j] + b * rows[k + j]) + (
+            c * rows[m + j] + d * rows[n + j]
+        )
 
 
 @lru_cache(maxsize=32)
 def clipped_sum(slope: Slope) -> ClippedSum:
     """Return the kernel for a loss. The loss is compiled into it, because passing it would cost as much as 50 rows.
 
-    ``total(rows, batch, w, clip, out)`` writes the sum of the batch's clipped gradients to ``out``:
+    ``total(rows, batch, w, clip, out)`` writes the sum of the batch's clipped gradients
+    to ``out``:
 
     * ``rows``, (n, p) array of float, from :func:`pad_rows`;
     * ``batch``, (B,) array of int: examples, 0..n-1, which are not checked. B may be 0; an example that occurs twice
@@ -109,7 +130,9 @@ def clipped_sum(slope: Slope) -> ClippedSum:
     """
 
     @kernel
-    def total(rows: Matrix, batch: Indices, w: Vector, clip: float, out: Vector) -> None:
+    def total(
+        rows: Matrix, batch: Indices, w: Vector, clip: float, out: Vector
+    ) -> None:
         n, width = rows.shape
         p = np.uint64(width)
         q = np.uint64(width // 4)
@@ -132,7 +155,8 @@ def clipped_sum(slope: Slope) -> ClippedSum:
                 fold_products(flat, first, w, q, folded)
                 s = slope(add_up(folded, q), flat[first + p - np.uint64(2)])
                 length = abs(s) * flat[first + p - np.uint64(1)]
-                weights[i] = s * min(1.0, clip / length) if length > 0.0 else s  # NaN stays NaN
+                # NaN stays NaN
+                weights[i] = s * min(1.0, clip / length) if length > 0.0 else s
             for i in range(size, GROUP):
                 weights[i], at[i] = 0.0, at[0]
             for i in range(0, size, 4):
@@ -176,7 +200,9 @@ def padded(dimension: int) -> int:
     return -(-(check.whole(1, dimension=dimension) + EXTRA) // WIDTH) * WIDTH
 
 
-RecursiveSum: TypeAlias = Callable[[Matrix, Indices, Vector, Vector, float, float, float, Vector], None]
+RecursiveSum: TypeAlias = Callable[
+    [Matrix, Indices, Vector, Vector, float, float, float, Vector], None
+]
 
 
 @kernel

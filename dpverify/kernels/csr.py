@@ -1,8 +1,9 @@
 """Sparse rows (CSR) for linear models: inner products, gradients, and sums of clipped gradients.
 
-Row i has the entries ``starts[i] <= k < starts[i + 1]``: ``values[k]`` is in column ``columns[k]``, and no column
-occurs twice. A kernel reads only the row of an example, so the gradient ``slope x_i`` costs as many operations as the
-row has entries. The sums are those of ``kernels.clipping``, up to the order of their additions.
+Row i has the entries ``starts[i] <= k < starts[i + 1]``: ``values[k]`` is in column
+``columns[k]``, and no column occurs twice. A kernel reads only the row of an example,
+so the gradient ``slope x_i`` costs as many operations as the row has entries. The sums
+are those of ``kernels.clipping``, up to the order of their additions.
 
 Columns and indices are unsigned, so that numba does not compile a test for negative indices.
 """
@@ -39,7 +40,9 @@ class CsrArrays(NamedTuple):
 
 
 @step_kernel
-def row_product(starts: Indices, columns: Columns, values: Vector, i: int, w: Vector) -> float:
+def row_product(
+    starts: Indices, columns: Columns, values: Vector, i: int, w: Vector
+) -> float:
     """Return the inner product of row i and ``w``, shape (d,)."""
     total = 0.0
     for k in range(np.uint64(starts[i]), np.uint64(starts[i + 1])):
@@ -48,7 +51,14 @@ def row_product(starts: Indices, columns: Columns, values: Vector, i: int, w: Ve
 
 
 @step_kernel
-def add_row(starts: Indices, columns: Columns, values: Vector, i: int, weight: float, out: Vector) -> None:
+def add_row(
+    starts: Indices,
+    columns: Columns,
+    values: Vector,
+    i: int,
+    weight: float,
+    out: Vector,
+) -> None:
     """Add ``weight`` times row i to ``out``, shape (d,)."""
     for k in range(np.uint64(starts[i]), np.uint64(starts[i + 1])):
         out[columns[k]] += weight * values[k]
@@ -70,7 +80,10 @@ def copy_rows(rows: CsrArrays, chosen: Indices, out: CsrArrays) -> None:
         to = out.starts[i]
         first = starts[chosen[i]]
         for k in range(starts[chosen[i] + 1] - first):
-            out.columns[to + k], out.values[to + k] = columns[first + k], values[first + k]
+            out.columns[to + k], out.values[to + k] = (
+                columns[first + k],
+                values[first + k],
+            )
 
 
 # prefetch distances, in examples: FAR for the start of a row, NEAR for its entries
@@ -79,7 +92,9 @@ NEAR_EXAMPLES = 8
 
 
 @step_kernel
-def prefetch_examples(rows: CsrArrays, y: Vector, lengths: Vector, batch: Indices, place: int) -> None:
+def prefetch_examples(
+    rows: CsrArrays, y: Vector, lengths: Vector, batch: Indices, place: int
+) -> None:
     """Prefetch the data of examples that come after position ``place`` in the batch."""
     starts, columns, values = rows
     if place + FAR_EXAMPLES < batch.shape[0]:
@@ -94,7 +109,9 @@ def prefetch_examples(rows: CsrArrays, y: Vector, lengths: Vector, batch: Indice
             prefetch(values, np.uint64(k))
 
 
-SparseSum: TypeAlias = Callable[[CsrArrays, Vector, Vector, Indices, Vector, float, Vector], None]
+SparseSum: TypeAlias = Callable[
+    [CsrArrays, Vector, Vector, Indices, Vector, float, Vector], None
+]
 
 
 @lru_cache(maxsize=32)
@@ -122,7 +139,8 @@ def sparse_clipped_sum(slope: Slope) -> SparseSum:
 
 
 SparseRecursiveSum: TypeAlias = Callable[
-    [CsrArrays, Vector, Vector, Indices, Vector, Vector, float, float, float, Vector], None
+    [CsrArrays, Vector, Vector, Indices, Vector, Vector, float, float, float, Vector],
+    None,
 ]
 
 
@@ -157,6 +175,8 @@ def sparse_recursive_sum(slope: Slope) -> SparseRecursiveSum:
             s_old = slope(row_product(starts, columns, values, i, old), y[i])
             now = shortened(s_new, lengths[i], clip)
             change = shortened(s_new - s_old, lengths[i], change_clip)
-            add_row(starts, columns, values, i, gamma * now + (1.0 - gamma) * change, out)
+            add_row(
+                starts, columns, values, i, gamma * now + (1.0 - gamma) * change, out
+            )
 
     return total

@@ -27,15 +27,22 @@ class ExampleOrder(NamedTuple):
     last: int  # last step at which it may be shuffled
     rng: Generator  # for the permutations
     epoch: Indices  # (1,) first step of the current epoch; 0 before the first epoch
-    fixed_schedule: Indices  # (T,) example of each step, instead of a permutation; (0,) if permutations are used
+    # (T,) example of each step, instead of a permutation; (0,) if permutations are used
+    fixed_schedule: Indices
 
 
-def new_order(examples: int, last: int, seed: Seed, fixed_schedule: Indices | None = None) -> ExampleOrder:
+def new_order(
+    examples: int, last: int, seed: Seed, fixed_schedule: Indices | None = None
+) -> ExampleOrder:
     """Return the order before the first step; permutations come from the seed's stream 0."""
     none = np.empty(0, dtype=np.int64)
     epoch = np.zeros(1, dtype=np.int64)
     return ExampleOrder(
-        np.arange(examples), last, generator(seed, 0), epoch, none if fixed_schedule is None else fixed_schedule
+        np.arange(examples),
+        last,
+        generator(seed, 0),
+        epoch,
+        none if fixed_schedule is None else fixed_schedule,
     )
 
 
@@ -66,14 +73,17 @@ def example_of(t: int, order: ExampleOrder) -> int:
     i = t - order.epoch[0]
     if i == permutation.shape[0] or order.epoch[0] == 0:
         if t <= order.last:
-            shuffle(order.rng, permutation)  # "Sample a permutation pi^q of {1, ..., N} uniformly at random"
+            # "Sample a permutation pi^q of {1, ..., N} uniformly at random"
+            shuffle(order.rng, permutation)
         order.epoch[0] = t
         i = 0
     return int(permutation[i])
 
 
 @step_kernel
-def prefetch_next_example(t: int, order: ExampleOrder, rows: Vector, p: np.uint64) -> None:
+def prefetch_next_example(
+    t: int, order: ExampleOrder, rows: Vector, p: np.uint64
+) -> None:
     """Prefetch the row of the example of step t + 1. Shapes: ``rows`` (N * p,)."""
     i = t + 1 - order.epoch[0]
     if i < order.permutation.shape[0] and order.fixed_schedule.shape[0] == 0:
@@ -108,10 +118,16 @@ def check_schedule(schedule: Indices, examples: int, steps: int) -> Indices:
     """
     examples_of_steps = np.array(schedule)
     if examples_of_steps.shape != (steps,) or examples_of_steps.dtype.kind not in "iu":
-        value = f"an array of shape {examples_of_steps.shape} of {examples_of_steps.dtype}"
-        raise check.ArgumentError("schedule", value, f"must have shape ({steps},) and hold integers")
+        value = (
+            f"an array of shape {examples_of_steps.shape} of {examples_of_steps.dtype}"
+        )
+        raise check.ArgumentError(
+            "schedule", value, f"must have shape ({steps},) and hold integers"
+        )
     bad = np.flatnonzero((examples_of_steps < 0) | (examples_of_steps >= examples))
     if len(bad):
         value = f"{examples_of_steps[bad[0]]} at [{bad[0]}]"
-        raise check.ArgumentError("schedule", value, f"must hold numbers of examples, 0 to {examples - 1}")
+        raise check.ArgumentError(
+            "schedule", value, f"must hold numbers of examples, 0 to {examples - 1}"
+        )
     return examples_of_steps.astype(np.int64)

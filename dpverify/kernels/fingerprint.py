@@ -1,10 +1,11 @@
 """Digest of everything that determines the compiled code of a function: code, constants, options, called functions.
 
-Files of compiled kernels are named by these digests. Numba's own cache is not reliable enough for a verifier. It
-numbers its files and lists them in an index. Two processes that compile different signatures at the same time may
-choose the same number, and the index is written before the file that it names. In both cases a process can load the
-machine code of another function. Numba also checks one source file only: a kernel is not recompiled if a kernel that it
-calls, in another file, has changed.
+Files of compiled kernels are named by these digests. Numba's own cache is not reliable
+enough for a verifier. It numbers its files and lists them in an index. Two processes
+that compile different signatures at the same time may choose the same number, and the
+index is written before the file that it names. In both cases a process can load the
+machine code of another function. Numba also checks one source file only: a kernel is
+not recompiled if a kernel that it calls, in another file, has changed.
 
 Here the name of a file is the digest of the code, of every kernel and constant that it uses, of the signature, and of
 the compiler with its options. A file is written under a temporary name and then renamed, so it is always complete.
@@ -60,7 +61,11 @@ def _code(code: CodeType) -> Iterator[str]:
         if isinstance(constant, CodeType):
             yield from _code(constant)
         else:
-            yield repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant)
+            yield repr(
+                sorted(map(repr, constant))
+                if isinstance(constant, frozenset)
+                else constant
+            )
 
 
 def _names(code: CodeType) -> Iterator[str]:
@@ -82,7 +87,8 @@ def _overloads(function: FunctionType) -> Iterator[FunctionType]:
 
 def _value(value: Any, names: tuple[str, ...], visited: set[int]) -> Iterator[str]:
     """Yield a description of a value that a function uses; of dpverify's modules, only the attributes in ``names``."""
-    body = getattr(value, "py_func", getattr(value, "_defn", value))  # the function of a kernel or an intrinsic
+    # the function of a kernel or an intrinsic
+    body = getattr(value, "py_func", getattr(value, "_defn", value))
     if isinstance(body, FunctionType):
         yield f"options {sorted(getattr(value, 'targetoptions', {}).items())}"
         yield from _function(body, visited)
@@ -99,7 +105,9 @@ def _value(value: Any, names: tuple[str, ...], visited: set[int]) -> Iterator[st
     elif isinstance(value, tuple):
         for item in value:
             yield from _value(item, names, visited)
-    elif isinstance(value, type) and hasattr(value, "_fields"):  # a named tuple: attributes depend on its fields
+    elif isinstance(value, type) and hasattr(
+        value, "_fields"
+    ):  # a named tuple: attributes depend on its fields
         yield f"{value!r} {value._fields}"
     else:  # a number, a type or a numpy function; an address in it only prevents a cache hit
         yield repr(value)
@@ -111,6 +119,13 @@ FORMAT = 4  # increase it if files of earlier releases must not be read
 def file_name(base: str, code: Iterable[object], settings: object) -> str:
     """Return the file name of a compiled function; ``code`` describes its source, ``settings`` the compiler's."""
     digest = hashlib.sha256()
-    for part in (FORMAT, *code, numba.__version__, llvmlite.__version__, sys.version_info[:2], settings):
+    for part in (
+        FORMAT,
+        *code,
+        numba.__version__,
+        llvmlite.__version__,
+        sys.version_info[:2],
+        settings,
+    ):
         digest.update(repr(part).encode() + b"\n")
     return f"{base}.{digest.hexdigest()[:32]}.nbc"

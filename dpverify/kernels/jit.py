@@ -16,15 +16,17 @@ from dpverify.kernels.numba_internals import entries, prepare, without_dispatch
 P = ParamSpec("P")
 R = TypeVar("R")
 
-CompilationError = NumbaError  # raised by a call of a kernel that cannot be compiled for these argument types
+# raised by a call of a kernel that cannot be compiled for these argument types
+CompilationError = NumbaError
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function on its first call, for the argument types of that call.
 
-    The kernel releases the GIL while it runs. Division by zero gives infinities and NaN, as in numpy. fastmath is off,
-    because it would change the numbers that dpverify verifies. Compiled code is cached on disk; see
-    ``kernels.fingerprint``. Literal arguments, as in ``f(0, x)``, are not compiled separately. With
+    The kernel releases the GIL while it runs. Division by zero gives infinities and
+    NaN, as in numpy. fastmath is off, because it would change the numbers that dpverify
+    verifies. Compiled code is cached on disk; see ``kernels.fingerprint``. Literal
+    arguments, as in ``f(0, x)``, are not compiled separately. With
     ``NUMBA_DISABLE_JIT=1`` the function is returned unchanged.
 
     ``function`` takes and returns numbers and arrays. It may call other kernels and take them as arguments, but not as
@@ -47,8 +49,15 @@ def step_kernel(function: Callable[P, R]) -> Callable[P, R]:
     return _compiled(function, counting=False, copied=True)
 
 
-def _compiled(function: Callable[P, R], *, counting: bool, copied: bool = False) -> Callable[P, R]:
-    compiled = njit(nogil=True, error_model="numpy", forceinline=copied, **entries(counting=counting))(function)
+def _compiled(
+    function: Callable[P, R], *, counting: bool, copied: bool = False
+) -> Callable[P, R]:
+    compiled = njit(
+        nogil=True,
+        error_model="numpy",
+        forceinline=copied,
+        **entries(counting=counting),
+    )(function)
     if is_jitted(compiled):
         prepare(compiled)
         if not counting:
@@ -76,7 +85,9 @@ def python_of(function: Callable[P, R]) -> Callable[P, R]:
     return cast("Callable[P, R]", getattr(function, "py_func", function))
 
 
-def for_types_of(function: Callable[P, R], *arguments: P.args, **_: P.kwargs) -> Callable[P, R]:
+def for_types_of(
+    function: Callable[P, R], *arguments: P.args, **_: P.kwargs
+) -> Callable[P, R]:
     """Return a kernel compiled for the types of these arguments, which skips numba's dispatch.
 
     Dispatch on the type of a named tuple takes ten times as long as passing it. Use this only for calls in a Python
@@ -93,4 +104,6 @@ def is_kernel(function: object) -> bool:
 
     True for a kernel. If the JIT is disabled, nothing is compiled, and every callable passes.
     """
-    return callable(function) and (is_jitted(function) or bool(vars(config)["DISABLE_JIT"]))
+    return callable(function) and (
+        is_jitted(function) or bool(vars(config)["DISABLE_JIT"])
+    )

@@ -1,9 +1,11 @@
 """The normal numbers of numpy's ``Generator(SFC64).standard_normal``, bit for bit, in half the time.
 
-The method and its tables are numpy's: the ziggurat of Marsaglia and Tsang with 256 layers. The same random words give
-the same numbers and leave the generator in the same state. Two things make it faster. numpy calls a function pointer
-for each word of 64 random bits. Here the four words of the state stay in registers, also in kernels that inline this
-code; only the rare case, one number in a hundred, stores them in memory. The table of widths also gives the sign.
+The method and its tables are numpy's: the ziggurat of Marsaglia and Tsang with 256
+layers. The same random words give the same numbers and leave the generator in the same
+state. Two things make it faster. numpy calls a function pointer for each word of 64
+random bits. Here the four words of the state stay in registers, also in kernels that
+inline this code; only the rare case, one number in a hundred, stores them in memory.
+The table of widths also gives the sign.
 
 A test compares millions of numbers with numpy's. Checks also draw with numpy (``fill_normal``), so no evidence depends
 on this module alone.
@@ -20,10 +22,18 @@ from numpy.typing import NDArray
 
 from dpverify.kernels import check
 from dpverify.kernels.jit import inner_kernel, kernel, step_kernel
-from dpverify.kernels.numba_internals import HEIGHTS, LAYERS, PER_TAIL, TAIL, WIDTHS, unlikely
+from dpverify.kernels.numba_internals import (
+    HEIGHTS,
+    LAYERS,
+    PER_TAIL,
+    TAIL,
+    WIDTHS,
+    unlikely,
+)
 from dpverify.kernels.typing import Vector
 
-Words: TypeAlias = NDArray[np.uint64]  # state of an SFC64, shape (4,): three mixed words and a counter
+# state of an SFC64, shape (4,): three mixed words and a counter
+Words: TypeAlias = NDArray[np.uint64]
 
 NO_WORDS: Words = np.empty(0, dtype=np.uint64)
 UNIT = 1.0 / 9007199254740992.0  # 2^-53
@@ -32,19 +42,34 @@ _ONE = np.uint64(1)
 _LOW_8 = np.uint64(0xFF)
 _LOW_9 = np.uint64(0x1FF)
 _LOW_52 = np.uint64((1 << 52) - 1)
-_BY_3, _BY_8, _BY_9, _BY_11, _BY_24, _BY_40 = (np.uint64(k) for k in (3, 8, 9, 11, 24, 40))
+_BY_3, _BY_8, _BY_9, _BY_11, _BY_24, _BY_40 = (
+    np.uint64(k) for k in (3, 8, 9, 11, 24, 40)
+)
 
 
 @kernel
-def next_word(a: np.uint64, b: np.uint64, c: np.uint64, count: np.uint64) -> tuple[np.uint64, ...]:
+def next_word(
+    a: np.uint64, b: np.uint64, c: np.uint64, count: np.uint64
+) -> tuple[np.uint64, ...]:
     """Return 64 random bits and the next state: one round of SFC64."""
     word = a + b + count
-    return word, b ^ (b >> _BY_11), c + (c << _BY_3), ((c << _BY_24) | (c >> _BY_40)) + word, count + _ONE
+    return (
+        word,
+        b ^ (b >> _BY_11),
+        c + (c << _BY_3),
+        ((c << _BY_24) | (c >> _BY_40)) + word,
+        count + _ONE,
+    )
 
 
 @inner_kernel
 def accept_or_reject(
-    word: np.uint64, x: float, a: np.uint64, b: np.uint64, c: np.uint64, count: np.uint64
+    word: np.uint64,
+    x: float,
+    a: np.uint64,
+    b: np.uint64,
+    c: np.uint64,
+    count: np.uint64,
 ) -> tuple[bool, float, np.uint64, np.uint64, np.uint64, np.uint64]:
     """Accept or reject a point outside the part of its layer that is below the density; one point in a hundred.
 
@@ -58,11 +83,21 @@ def accept_or_reject(
             beyond = -PER_TAIL * math.log1p(-(np.float64(word_x >> _BY_11) * UNIT))
             height = -math.log1p(-(np.float64(word_y >> _BY_11) * UNIT))
             if height + height > beyond * beyond:
-                negative = ((word >> _BY_9) >> _BY_8) & _ONE  # not the sign bit that ``point_of`` uses
-                return True, -(TAIL + beyond) if negative else TAIL + beyond, a, b, c, count
+                # not the sign bit that ``point_of`` uses
+                negative = ((word >> _BY_9) >> _BY_8) & _ONE
+                return (
+                    True,
+                    -(TAIL + beyond) if negative else TAIL + beyond,
+                    a,
+                    b,
+                    c,
+                    count,
+                )
     word_u, a, b, c, count = next_word(a, b, c, count)
     u = np.float64(word_u >> _BY_11) * UNIT
-    below = (HEIGHTS[layer - 1] - HEIGHTS[layer]) * u + HEIGHTS[layer] < math.exp(-0.5 * x * x)
+    below = (HEIGHTS[layer - 1] - HEIGHTS[layer]) * u + HEIGHTS[layer] < math.exp(
+        -0.5 * x * x
+    )
     return below, x, a, b, c, count
 
 
@@ -70,13 +105,17 @@ def accept_or_reject(
 def point_of(word: np.uint64) -> tuple[bool, float]:
     """Return whether the point of a word is in the part of its layer below the density, and its first coordinate."""
     place = np.int64((word >> _BY_9) & _LOW_52)
-    return place < LAYERS[np.int64(word & _LOW_8)], place * WIDTHS[np.int64(word & _LOW_9)]
+    return place < LAYERS[np.int64(word & _LOW_8)], place * WIDTHS[
+        np.int64(word & _LOW_9)
+    ]
 
 
 @inner_kernel
 def number_after(words: Words, word: np.uint64, x: float) -> float:
     """Return the number for a word whose point ``point_of`` did not accept, and advance the state ``words``."""
-    accepted, x, a, b, c, count = accept_or_reject(word, x, words[0], words[1], words[2], words[3])
+    accepted, x, a, b, c, count = accept_or_reject(
+        word, x, words[0], words[1], words[2], words[3]
+    )
     while not accepted:
         word, a, b, c, count = next_word(a, b, c, count)
         accepted, x = point_of(word)
@@ -148,4 +187,7 @@ def put_words(rng: Generator, words: Words) -> None:
     """
     if not has_words(rng):
         raise check.ArgumentError("rng", rng, "must draw its bits from SFC64")
-    rng.bit_generator.state = {**rng.bit_generator.state, "state": {"state": words.copy()}}
+    rng.bit_generator.state = {
+        **rng.bit_generator.state,
+        "state": {"state": words.copy()},
+    }

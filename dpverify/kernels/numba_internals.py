@@ -48,9 +48,10 @@ OPTIONS = ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VEC
 """Settings of numba that affect the compiled code."""
 
 FunctionIdentity._unique_ids = itertools.count(secrets.randbits(60))
-"""Numba numbers functions from 1 in each process. Closures with the same body differ only by this number. With numba's
-own numbers, code that two processes compiled is confused when both load it from a cache: the results are wrong, without
-an error. This patch starts each process at a random number, at no cost."""
+"""Numba numbers functions from 1 in each process. Closures with the same body differ
+only by this number. With numba's own numbers, code that two processes compiled is
+confused when both load it from a cache: the results are wrong, without an error. This
+patch starts each process at a random number, at no cost."""
 
 _dumps: Callable[[Any], bytes] = serialize.dumps
 _type_of: Callable[[Any], Any] = typeof
@@ -71,7 +72,9 @@ def seconds_compiling() -> float:
 def prepare(compiled: Any) -> None:
     """Set our cache on a jitted function, and make calls with literals use the code for variables."""
     compiled._cache = KernelCache.of(compiled)
-    compiled.get_call_template = partial(_typed_as_variables, compiled.get_call_template)
+    compiled.get_call_template = partial(
+        _typed_as_variables, compiled.get_call_template
+    )
 
 
 def entries(*, counting: bool) -> Any:
@@ -79,10 +82,16 @@ def entries(*, counting: bool) -> Any:
 
     Without these options, numba compiles a function with the options of its caller. No kernel has a C wrapper.
     """
-    return {"_nrt": counting, "no_cpython_wrapper": not counting, "no_cfunc_wrapper": True}
+    return {
+        "_nrt": counting,
+        "no_cpython_wrapper": not counting,
+        "no_cfunc_wrapper": True,
+    }
 
 
-def _typed_as_variables(resolve: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
+def _typed_as_variables(
+    resolve: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]
+) -> Any:
     """Resolve a call by its argument types only. Otherwise numba compiles a kernel again for each literal."""
     return resolve(
         tuple(_without_value(argument) for argument in arguments),
@@ -122,11 +131,14 @@ class KernelCache(FunctionCache):
             return None
         try:
             reduced = pickle.loads(payload)
-        except (AttributeError, ImportError):  # written by a release in which a class had another name
+        except (
+            AttributeError,
+            ImportError,
+        ):  # written by a release in which a class had another name
             return None
         compiled = self._impl.rebuild(target_context, reduced)
-        # A kernel among the arguments was pickled as a copy. The dispatcher, and code that calls this kernel, must see
-        # the original.
+        # A kernel among the arguments was pickled as a copy. The dispatcher, and code
+        # that calls this kernel, must see the original.
         compiled.fndesc.argtypes = arguments
         return compiled._replace(signature=compiled.signature.replace(args=arguments))
 
@@ -139,13 +151,21 @@ class KernelCache(FunctionCache):
             file = self._file(arguments, data.codegen)
             write(file, _dumps(self._impl.reduce(data)))
             prune(file)
-        except OSError:  # a full disk or a read-only folder: use the code without caching it
+        except (
+            OSError
+        ):  # a full disk or a read-only folder: use the code without caching it
             return
 
     def _file(self, arguments: tuple[Any, ...], codegen: Any) -> Path:
         settings = [vars(config)[name] for name in OPTIONS]
-        parts = (fingerprint(self.compiled), *map(_name_of, arguments), codegen.magic_tuple())
-        return Path(self.cache_path) / file_name(self._impl.filename_base, parts, settings)
+        parts = (
+            fingerprint(self.compiled),
+            *map(_name_of, arguments),
+            codegen.magic_tuple(),
+        )
+        return Path(self.cache_path) / file_name(
+            self._impl.filename_base, parts, settings
+        )
 
 
 def _waits_for_address(library: Any) -> bool:
@@ -153,7 +173,10 @@ def _waits_for_address(library: Any) -> bool:
 
     A process that loads such code from a cache has not compiled that function; with numba's own cache it crashes.
     """
-    return any(variable.name.startswith(RuntimeLinker.PREFIX) for variable in library._final_module.global_variables)
+    return any(
+        variable.name.startswith(RuntimeLinker.PREFIX)
+        for variable in library._final_module.global_variables
+    )
 
 
 def _arguments(sig: Any) -> tuple[Any, ...]:
@@ -211,7 +234,9 @@ def _expect_not(_: Any, condition: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         bit = ir.IntType(1)
-        mark = builder.module.declare_intrinsic("llvm.expect", [bit], ir.FunctionType(bit, [bit, bit]))
+        mark = builder.module.declare_intrinsic(
+            "llvm.expect", [bit], ir.FunctionType(bit, [bit, bit])
+        )
         return builder.call(mark, [arguments[0], bit(0)])
 
     return types.boolean(types.boolean), emit
@@ -241,7 +266,8 @@ def _emit_prefetch(_: Any, values: Any, place: Any) -> Any:
         byte = ir.IntType(8).as_pointer()
         word = ir.IntType(32)
         function_type = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
-        insert: Any = cgutils.get_or_insert_function  # numba has no type annotations for it
+        # numba has no type annotations for it
+        insert: Any = cgutils.get_or_insert_function
         function = insert(builder.module, function_type, "llvm.prefetch.p0")
         address = builder.bitcast(builder.gep(array.data, [arguments[1]]), byte)
         builder.call(function, [address, word(0), word(3), word(1)])
@@ -274,10 +300,14 @@ def _emit_store(_: Any, values: Any, place: Any, row: Any, at: Any) -> Any:
         into = context.make_array(signature.args[0])(context, builder, arguments[0])
         source = context.make_array(signature.args[2])(context, builder, arguments[2])
         line = ir.VectorType(ir.DoubleType(), LINE).as_pointer()
-        loaded_line = builder.load(builder.bitcast(builder.gep(source.data, [arguments[3]]), line), align=8)
+        loaded_line = builder.load(
+            builder.bitcast(builder.gep(source.data, [arguments[3]]), line), align=8
+        )
         address = builder.bitcast(builder.gep(into.data, [arguments[1]]), line)
         stored = builder.store(loaded_line, address, align=8 * LINE)
-        stored.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)]))
+        stored.set_metadata(
+            "nontemporal", builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)])
+        )
         return context.get_dummy_value()
 
     return types.void(values, place, row, at), emit

@@ -1,7 +1,7 @@
 """Seeded generators, for one seed or for many seeds at once, and tapes (arrays of numbers drawn before a run).
 
-A kernel reads its noise from a tape or draws it from a generator. The same seed gives the same numbers, bit for bit, on
-both paths, and in numpy as in compiled code.
+A kernel reads its noise from a tape or draws it from a generator. The same seed gives
+the same numbers, bit for bit, on both paths, and in numpy as in compiled code.
 
 The functions for many seeds at once serve runs that take less time than making a generator.
 ``generator(seed, stream)`` takes tens of microseconds for each seed: numpy mixes the seed into a pool of four words
@@ -45,10 +45,16 @@ def generator(seed: Seed, *stream: int, bits: Bits = "sfc64") -> Generator:
     numbers, the generator uses the seed itself.
     """
     if bits not in _BIT_GENERATORS:
-        raise check.ArgumentError("bits", bits, f"must be one of {', '.join(_BIT_GENERATORS)}")
+        raise check.ArgumentError(
+            "bits", bits, f"must be one of {', '.join(_BIT_GENERATORS)}"
+        )
     base = seed_sequence(seed)
     key = (*base.spawn_key, *(check.whole(0, stream=number) for number in stream))
-    return Generator(_BIT_GENERATORS[bits](SeedSequence(base.entropy, spawn_key=key, pool_size=base.pool_size)))
+    return Generator(
+        _BIT_GENERATORS[bits](
+            SeedSequence(base.entropy, spawn_key=key, pool_size=base.pool_size)
+        )
+    )
 
 
 def normal_tape(rng: Generator, steps: int, dimension: int) -> Tape:
@@ -119,10 +125,21 @@ def words_of_seeds(seeds: NDArray[np.int64], stream: int) -> Words:
         raise check.ArgumentError("seeds", least, "must be at least 0")
     numbers = seeds.astype(np.uint64)
     none = np.zeros(len(seeds), dtype=np.uint32)
-    entropy = [(numbers & _LOW_32).astype(np.uint32), (numbers >> _BY_32).astype(np.uint32), none, none, none + stream]
+    entropy = [
+        (numbers & _LOW_32).astype(np.uint32),
+        (numbers >> _BY_32).astype(np.uint32),
+        none,
+        none,
+        none + stream,
+    ]
     with wrapping():
-        words = np.ones((len(seeds), 4), dtype=np.uint64)  # the counter of SFC64 starts at 1
-        words[:, :3] = np.stack(_read(_pool([half.astype(np.uint32) for half in entropy]), 6)).T.copy().view(np.uint64)
+        # the counter of SFC64 starts at 1
+        words = np.ones((len(seeds), 4), dtype=np.uint64)
+        words[:, :3] = (
+            np.stack(_read(_pool([half.astype(np.uint32) for half in entropy]), 6))
+            .T.copy()
+            .view(np.uint64)
+        )
     warm_up(words)
     return words
 
@@ -189,7 +206,9 @@ def next_half(words: Words, held: Words) -> np.uint64:
     if held[0] == _ONE:
         held[0] = np.uint64(0)
         return np.uint64(held[1])
-    word, words[0], words[1], words[2], words[3] = next_word(words[0], words[1], words[2], words[3])
+    word, words[0], words[1], words[2], words[3] = next_word(
+        words[0], words[1], words[2], words[3]
+    )
     held[0] = _ONE
     held[1] = word >> _BY_32
     return word & _LOW_32

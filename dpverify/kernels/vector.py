@@ -1,6 +1,7 @@
 """Vectors and rows: copies, norms that neither overflow nor underflow, normalized steps, prefetching, streaming stores.
 
-Rows that are read in random order are not in the cache, and each read waits for memory unless the row is prefetched.
+Rows that are read in random order are not in the cache, and each read waits for memory
+unless the row is prefetched.
 
 An ordinary store reads its cache line, changes it and writes it back later. Writing a row then takes two memory
 transfers and evicts data that are still needed. A line that is overwritten completely need not be read first. Bypassing

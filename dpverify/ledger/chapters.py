@@ -32,7 +32,9 @@ CHOICES = {
 }
 
 _REFERENCE = re.compile(r"(?P<claim>[a-z0-9.-]+)(?:\[(?P<reading>[^\[\]]*)\])?")
-_CONDITION = re.compile(r"(?P<corrected>corrected )?(?P<reference>\S+) (?P<statuses>.+)")
+_CONDITION = re.compile(
+    r"(?P<corrected>corrected )?(?P<reference>\S+) (?P<statuses>.+)"
+)
 
 
 class PassageCondition(NamedTuple):
@@ -46,10 +48,12 @@ class PassageCondition(NamedTuple):
 class Passage(Record, frozen=True, kw_only=True):
     """A few paragraphs that are true under the same conditions."""
 
-    # Statuses that the run must show, such as ``lemma-17[ordering=once] proved``. ``proved or not refuted`` allows
-    # both. ``corrected theorem-6 proved`` is about the corrected statement.
+    # Statuses that the run must show, such as ``lemma-17[ordering=once] proved``.
+    # ``proved or not refuted`` allows both. ``corrected theorem-6 proved`` is about the
+    # corrected statement.
     rests_on: list[str] = []
-    optional: bool = False  # whether the passage is silently left out if the run lacks what it needs
+    # whether the passage is silently left out if the run lacks what it needs
+    optional: bool = False
     text: str  # markdown, as a template
 
     def conditions(self) -> list[PassageCondition]:
@@ -57,9 +61,15 @@ class Passage(Record, frozen=True, kw_only=True):
         matches = [_CONDITION.fullmatch(text) for text in self.rests_on]
         if None in matches:
             text = self.rests_on[matches.index(None)]
-            raise ValueError(f"{text!r}: it is a claim and a status, such as lemma-12 proved")
+            raise ValueError(
+                f"{text!r}: it is a claim and a status, such as lemma-12 proved"
+            )
         return [
-            PassageCondition(m["reference"], m["statuses"].split(" or "), bool(m["corrected"])) for m in matches if m
+            PassageCondition(
+                m["reference"], m["statuses"].split(" or "), bool(m["corrected"])
+            )
+            for m in matches
+            if m
         ]
 
 
@@ -80,9 +90,15 @@ class ChaptersFile(Record, frozen=True, kw_only=True):
 def reference(text: str) -> tuple[str, dict[str, str]]:
     """Parse a reference to a claim, ``lemma-17[ordering=once]``, into its id and the choices of its readings."""
     match = _REFERENCE.fullmatch(text)
-    pairs = [part.partition("=") for part in (match["reading"] or "").split(",") if part] if match else []
+    pairs = (
+        [part.partition("=") for part in (match["reading"] or "").split(",") if part]
+        if match
+        else []
+    )
     if match is None or not all(name and choice for name, _, choice in pairs):
-        raise ValueError(f"{text!r}: a claim may have readings, such as lemma-17[ordering=once]")
+        raise ValueError(
+            f"{text!r}: a claim may have readings, such as lemma-17[ordering=once]"
+        )
     return match["claim"], {name: choice for name, _, choice in pairs}
 
 
@@ -95,15 +111,30 @@ def calls(template: str) -> list[tuple[str, list[str]]]:
     except TemplateSyntaxError as error:
         raise ValueError(f"line {error.lineno} of the text: {error.message}") from error
     calls_found = []
-    for node in (node for output in tree.body for node in getattr(output, "nodes", [output])):
-        if isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name) and not node.kwargs:
-            calls_found.append((node.node.name, [str(getattr(argument, "value", "")) for argument in node.args]))
+    for node in (
+        node for output in tree.body for node in getattr(output, "nodes", [output])
+    ):
+        if (
+            isinstance(node, nodes.Call)
+            and isinstance(node.node, nodes.Name)
+            and not node.kwargs
+        ):
+            calls_found.append(
+                (
+                    node.node.name,
+                    [str(getattr(argument, "value", "")) for argument in node.args],
+                )
+            )
         elif not isinstance(node, nodes.TemplateData):
-            raise ValueError(f"line {node.lineno} of the text: only calls such as status('lemma-1') stand in {{{{ }}}}")
+            raise ValueError(
+                f"line {node.lineno} of the text: only calls such as status('lemma-1') stand in {{{{ }}}}"
+            )
     return calls_found
 
 
-def chapter_problems(file: ChaptersFile, claims: Mapping[str, ClaimSpec], place: Place) -> Iterator[SpecError]:
+def chapter_problems(
+    file: ChaptersFile, claims: Mapping[str, ClaimSpec], place: Place
+) -> Iterator[SpecError]:
     """Yield the errors of chapters: at least the first error of each passage."""
     for chapter in file.chapter:
         for number, passage in enumerate(chapter.passage):
@@ -112,7 +143,9 @@ def chapter_problems(file: ChaptersFile, claims: Mapping[str, ClaimSpec], place:
                 for condition in passage.conditions():
                     for status in condition.statuses:
                         _one_of("a status", status, get_args(Status))
-                    yield from _reference_problems(condition.about, claims, passage_place)
+                    yield from _reference_problems(
+                        condition.about, claims, passage_place
+                    )
                 for name, arguments in calls(passage.text):
                     _check_call(name, arguments)
                     yield from _reference_problems(arguments[0], claims, passage_place)
@@ -132,12 +165,18 @@ def _check_call(name: str, arguments: list[str]) -> None:
 
 def _one_of(what: str, value: str, allowed: Collection[str]) -> None:
     if value not in allowed:
-        raise ValueError(f"{shown(value)}: {what} is one of {', '.join(allowed)}{suggest(value, allowed)}")
+        raise ValueError(
+            f"{shown(value)}: {what} is one of {', '.join(allowed)}{suggest(value, allowed)}"
+        )
 
 
-def _reference_problems(text: str, claims: Mapping[str, ClaimSpec], place: Place) -> Iterator[SpecError]:
+def _reference_problems(
+    text: str, claims: Mapping[str, ClaimSpec], place: Place
+) -> Iterator[SpecError]:
     claim, reading = reference(text)
     if claim in claims:
         yield from reading_problems(claims[claim].record, reading, place)
     else:
-        yield place.error(shown(text), f"the paper has no such claim{suggest(claim, claims)}")
+        yield place.error(
+            shown(text), f"the paper has no such claim{suggest(claim, claims)}"
+        )

@@ -58,11 +58,19 @@ def check_specs(directory: Path | str | None = None) -> list[Finding]:
                 read_units(records, problems)
                 read_conditions(records, problems)
     if problems.errors:
-        remark = f"; {MAX_ERRORS} are shown, there may be more" if len(problems) == MAX_ERRORS else ""
+        remark = (
+            f"; {MAX_ERRORS} are shown, there may be more"
+            if len(problems) == MAX_ERRORS
+            else ""
+        )
         texts = [str(problem) for problem in problems.errors]
         return [Finding("error", text) for text in [*texts[:-1], texts[-1] + remark]]
     folders = {key: outside.get(key, folder / key) for key in specs.papers}
-    warnings = [warning for key, records in folders.items() for warning in _warnings(specs.papers[key], records)]
+    warnings = [
+        warning
+        for key, records in folders.items()
+        for warning in _warnings(specs.papers[key], records)
+    ]
     return [Finding("warning", str(warning)) for warning in warnings]
 
 
@@ -70,30 +78,51 @@ def _trivial(paper: PaperSpec, place: Place) -> Iterator[SpecError]:
     """Yield the errors of verdicts on statements that are true by their form."""
     for claim in paper.claims.values():
         for statement in claim.statements():
-            yield from trivial_problems(claim, statement, place.in_record(claim.record.id))
+            yield from trivial_problems(
+                claim, statement, place.in_record(claim.record.id)
+            )
 
 
 def _warnings(paper: PaperSpec, folder: Path) -> Iterator[SpecError]:
     """Yield the warnings about a paper."""
-    claims_place, verdicts_place = (Place(shown_path(folder / name)) for name in (CLAIMS, VERDICTS))
+    claims_place, verdicts_place = (
+        Place(shown_path(folder / name)) for name in (CLAIMS, VERDICTS)
+    )
     pinned = (folder / VERDICTS).exists()
     if not pinned:
-        yield verdicts_place.error("", "there is no such file: no claim of this paper has a verdict yet")
+        yield verdicts_place.error(
+            "", "there is no such file: no claim of this paper has a verdict yet"
+        )
     used = {name for claim in paper.claims.values() for name in _names(claim)}
     for name in paper.vocabulary.symbols:
         if name not in used:
-            yield claims_place.at(f"symbols.{name}").error("", "no claim uses this symbol")
+            yield claims_place.at(f"symbols.{name}").error(
+                "", "no claim uses this symbol"
+            )
     for claim in paper.claims.values():
         claim_place = claims_place.in_record(claim.record.id)
         if not claim.record.quote.strip():
-            yield claim_place.at("quote").error("", "the claim has no quote to hold beside the paper")
-        if pinned and any(claim.verdict(reading) is None for reading in claim.readings()):
-            yield verdicts_place.in_record(claim.record.id).error("", "a reading of this claim has no verdict")
+            yield claim_place.at("quote").error(
+                "", "the claim has no quote to hold beside the paper"
+            )
+        if pinned and any(
+            claim.verdict(reading) is None for reading in claim.readings()
+        ):
+            yield verdicts_place.in_record(claim.record.id).error(
+                "", "a reading of this claim has no verdict"
+            )
         for verdict in claim.verdicts:
             if verdict.status == "untested" and not verdict.reason.strip():
-                yield verdicts_place.in_record(claim.record.id).at("reason").error("", "an untested claim says why")
+                yield (
+                    verdicts_place.in_record(claim.record.id)
+                    .at("reason")
+                    .error("", "an untested claim says why")
+                )
     for path in sorted(folder.iterdir()):
-        if path.name not in (*FILES, QUESTIONS, UNITS, CONDITIONS) and path.suffix != ".md":
+        if (
+            path.name not in (*FILES, QUESTIONS, UNITS, CONDITIONS)
+            and path.suffix != ".md"
+        ):
             yield Place(shown_path(path)).error("", "nothing reads this file")
 
 
@@ -101,4 +130,6 @@ def _names(claim: ClaimSpec) -> set[str]:
     """Return the symbols in a claim's formulas (printed or amended), their domains, and the printed assumptions."""
     statements = [*claim.statements()]
     names = {name for statement in statements for name in statement.symbols}
-    return names | {argument for tag in statements[0].assumes for argument in tag.arguments}
+    return names | {
+        argument for tag in statements[0].assumes for argument in tag.arguments
+    }

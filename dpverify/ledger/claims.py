@@ -15,7 +15,12 @@ from dpverify.ledger.definitions import Glossary
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.formula import Compare
 from dpverify.ledger.proofs.book import ProofBook
-from dpverify.ledger.reading import StatementReader, amended_wording, held_wording, printed_wording
+from dpverify.ledger.reading import (
+    StatementReader,
+    amended_wording,
+    held_wording,
+    printed_wording,
+)
 from dpverify.ledger.records import Amendment, Claim, Regime, Status, Verdict
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.ledger.vocabulary import Vocabulary
@@ -40,10 +45,14 @@ class ClaimSpec:
     vocabulary: Vocabulary
     verdicts: tuple[Verdict, ...] = ()
     file: str = ""
-    siblings: Mapping[str, ClaimSpec] = field(default_factory=dict, repr=False)  # the paper's claims by id
-    glossary: Glossary = field(default_factory=Glossary, repr=False)  # the paper's definitions
-    edges: tuple[Compare, ...] = ()  # conditions on parameters that are not used in practice
-    proofs: ProofBook = field(default_factory=ProofBook, repr=False)  # the paper's proofs as text
+    # the paper's claims by id
+    siblings: Mapping[str, ClaimSpec] = field(default_factory=dict, repr=False)
+    # the paper's definitions
+    glossary: Glossary = field(default_factory=Glossary, repr=False)
+    # conditions on parameters that are not used in practice
+    edges: tuple[Compare, ...] = ()
+    # the paper's proofs as text
+    proofs: ProofBook = field(default_factory=ProofBook, repr=False)
 
     @property
     def key(self) -> str:
@@ -67,7 +76,11 @@ class ClaimSpec:
         todo = list(self.uses)
         while todo:
             paper, _, name = todo.pop(0).partition(":")
-            if paper == self.paper and name in self.siblings and name not in claims_below:
+            if (
+                paper == self.paper
+                and name in self.siblings
+                and name not in claims_below
+            ):
                 claims_below[name] = self.siblings[name]
                 todo += claims_below[name].uses
         return claims_below
@@ -77,7 +90,11 @@ class ClaimSpec:
         """First 16 hex digits of the SHA-256 of everything that references use: record, amendments and regimes."""
         texts = [
             self.text(self.record),
-            *(self.text(statement) for verdict in self.verdicts for statement in verdict.beside),
+            *(
+                self.text(statement)
+                for verdict in self.verdicts
+                for statement in verdict.beside
+            ),
         ]
         return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
@@ -93,28 +110,44 @@ class ClaimSpec:
             if fields.get(name, empty) == empty:
                 fields.pop(name, None)
         fields["domains"] = self.vocabulary.domain_texts(_formulas(record))
-        return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return json.dumps(
+            fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False
+        )
 
     def readings(self) -> list[dict[str, str]]:
         """Return every combination of choices, the default (all first choices) first; ``[{}]`` without readings."""
         names = [reading.name for reading in self.record.reading]
         choices = [reading.choices for reading in self.record.reading]
-        return [dict(zip(names, combination, strict=True)) for combination in itertools.product(*choices)]
+        return [
+            dict(zip(names, combination, strict=True))
+            for combination in itertools.product(*choices)
+        ]
 
     def complete(self, reading: Mapping[str, str] | None = None) -> dict[str, str]:
         """Add the default choices to a reading; raises `SpecError` if the claim has no such reading or choice."""
         choices = dict(reading or {})
-        for error in reading_problems(self.record, choices, Place(self.file, self.key, "reading")):
+        for error in reading_problems(
+            self.record, choices, Place(self.file, self.key, "reading")
+        ):
             raise error
-        return {offered.name: choices.get(offered.name, offered.choices[0]) for offered in self.record.reading}
+        return {
+            offered.name: choices.get(offered.name, offered.choices[0])
+            for offered in self.record.reading
+        }
 
     def verdict(self, reading: Mapping[str, str] | None = None) -> Verdict | None:
         """Return our verdict that agrees with `reading` and names most of its choices, or None."""
         chosen = self.complete(reading)
-        fitting = [verdict for verdict in self.verdicts if verdict.reading.items() <= chosen.items()]
+        fitting = [
+            verdict
+            for verdict in self.verdicts
+            if verdict.reading.items() <= chosen.items()
+        ]
         return max(fitting, key=lambda verdict: len(verdict.reading), default=None)
 
-    def pinned(self, reading: Mapping[str, str], variant: Variant = "printed") -> Status:
+    def pinned(
+        self, reading: Mapping[str, str], variant: Variant = "printed"
+    ) -> Status:
         """Return the status that our verdict gives to a statement; "untested" if it gives none."""
         verdict = self.verdict(reading)
         judged: Verdict | Amendment | Regime | None = verdict
@@ -122,7 +155,9 @@ class ClaimSpec:
             judged = verdict.amendment if variant == "amended" else verdict.holds
         return "untested" if judged is None else judged.status
 
-    def statement(self, reading: Mapping[str, str] | None = None, variant: Variant = "printed") -> Statement:
+    def statement(
+        self, reading: Mapping[str, str] | None = None, variant: Variant = "printed"
+    ) -> Statement:
         """Return the statement of a reading: printed, amended, or printed with the conditions of its regime."""
         chosen = self.complete(reading)
         place = Place(self.file, self.key)
@@ -134,9 +169,13 @@ class ClaimSpec:
             wording = amended_wording(self.record, verdict.amendment)
         elif variant == "held":
             if verdict is None or verdict.holds is None:
-                raise place.at("holds").error("", "nothing is said of where this reading holds")
+                raise place.at("holds").error(
+                    "", "nothing is said of where this reading holds"
+                )
             wording = held_wording(self.record, verdict.holds)
-        statement = StatementReader(wording, self.vocabulary, place, Problems()).read(self.record, self.key, chosen)
+        statement = StatementReader(wording, self.vocabulary, place, Problems()).read(
+            self.record, self.key, chosen
+        )
         return replace(
             statement,
             variant=variant,
@@ -163,7 +202,12 @@ def _formulas(record: Claim | Amendment | Regime) -> Iterator[str]:
         yield from record.requires
         return
     if isinstance(record, Claim):
-        yield from (record.lhs or "", record.printed or "", *record.hides, *record.divisors)
+        yield from (
+            record.lhs or "",
+            record.printed or "",
+            *record.hides,
+            *record.divisors,
+        )
     else:
         yield record.formula or ""
     yield from record.assumes or ()
@@ -177,11 +221,17 @@ def full_id(claim: str, paper: str) -> str:
     return claim if ":" in claim else f"{paper}:{claim}"
 
 
-def reading_problems(record: Claim, reading: Mapping[str, str], place: Place) -> Iterator[SpecError]:
+def reading_problems(
+    record: Claim, reading: Mapping[str, str], place: Place
+) -> Iterator[SpecError]:
     """Yield an error for each choice in `reading` that the claim does not offer."""
     offered = {declared.name: declared.choices for declared in record.reading}
     for name, choice in reading.items():
         if name not in offered:
-            yield place.error(shown(name), f"the claim has no such reading{suggest(name, offered)}")
+            yield place.error(
+                shown(name), f"the claim has no such reading{suggest(name, offered)}"
+            )
         elif choice not in offered[name]:
-            yield place.error(shown(choice), f"reading {name} offers {', '.join(offered[name])}")
+            yield place.error(
+                shown(choice), f"reading {name} offers {', '.join(offered[name])}"
+            )

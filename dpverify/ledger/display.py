@@ -10,7 +10,17 @@ from dpverify.ledger.formula import to_text
 from dpverify.ledger.records import ORDERS, Claim, Record, Status, Verdict
 from dpverify.ledger.statements import Statement
 
-Word = Literal["", "in words:", "with", "if", "assuming", "where", "measured:", "constant may depend on", "reading"]
+Word = Literal[
+    "",
+    "in words:",
+    "with",
+    "if",
+    "assuming",
+    "where",
+    "measured:",
+    "constant may depend on",
+    "reading",
+]
 
 
 class Line(Record, frozen=True, kw_only=True):
@@ -34,10 +44,18 @@ def _sides(statement: Statement) -> Iterator[Line]:
     if statement.rhs is None or statement.relation is None:
         yield Line(word="in words:", text=" ".join((statement.words or "").split()))
         return
-    left = to_text(statement.lhs) if statement.lhs is not None else statement.quantity or ""
+    left = (
+        to_text(statement.lhs)
+        if statement.lhs is not None
+        else statement.quantity or ""
+    )
     right = to_text(statement.rhs)
     order = statement.relation in ORDERS
-    text = f"{left} = {statement.relation}({right})" if order else f"{left} {statement.relation} {right}"
+    text = (
+        f"{left} = {statement.relation}({right})"
+        if order
+        else f"{left} {statement.relation} {right}"
+    )
     yield Line(text=text, latex=statement.latex())
 
 
@@ -46,11 +64,19 @@ def _conditions(statement: Statement) -> Iterator[Line]:
         latex = rf"{statement.symbols[name].latex} = {statement.formula_latex(value)}"
         yield Line(word="with", text=f"{name} = {to_text(value)}", latex=latex)
     for condition in statement.requires:
-        yield Line(word="if", text=to_text(condition), latex=statement.formula_latex(condition))
+        yield Line(
+            word="if", text=to_text(condition), latex=statement.formula_latex(condition)
+        )
     yield from (Line(word="assuming", text=str(tag)) for tag in statement.assumes)
-    yield from (Line(word="constant may depend on", text=name) for name in sorted(statement.hides))
+    yield from (
+        Line(word="constant may depend on", text=name)
+        for name in sorted(statement.hides)
+    )
     for name, domain in statement.domains.items():
-        latex = r",\ ".join(map(statement.formula_latex, domain.constraints)) or statement.symbols[name].latex
+        latex = (
+            r",\ ".join(map(statement.formula_latex, domain.constraints))
+            or statement.symbols[name].latex
+        )
         yield Line(word="where", text=f"{name} {domain}", latex=latex)
 
 
@@ -58,10 +84,17 @@ def _meanings(statement: Statement) -> Iterator[Line]:
     """Yield the meaning of the measured quantity and the chosen readings."""
     if statement.measured is not None and statement.quantity is not None:
         yield Line(
-            word="measured:", text=statement.quantity, latex=statement.measured.latex, about=statement.measured.meaning
+            word="measured:",
+            text=statement.quantity,
+            latex=statement.measured.latex,
+            about=statement.measured.meaning,
         )
     claim = statement.siblings.get(statement.key.partition(":")[2])
-    about = {reading.name: reading.meaning for reading in claim.record.reading} if claim else {}
+    about = (
+        {reading.name: reading.meaning for reading in claim.record.reading}
+        if claim
+        else {}
+    )
     for name, choice in statement.reading.items():
         yield Line(word="reading", text=f"{name} = {choice}", about=about.get(name, ""))
 
@@ -90,12 +123,16 @@ class Listing(Record, frozen=True, kw_only=True):
     claims: list[ListedClaim]
 
 
-def list_claims(claims: Iterable[ClaimSpec], *, statements: bool = True) -> Iterator[ListedClaim]:
+def list_claims(
+    claims: Iterable[ClaimSpec], *, statements: bool = True
+) -> Iterator[ListedClaim]:
     """Yield one entry per claim and choice of its readings. Without ``statements``, no formula is parsed."""
     for claim in claims:
         for reading in claim.readings():
             verdict = claim.verdict(reading)
-            corrected = statements and verdict is not None and verdict.amendment is not None
+            corrected = (
+                statements and verdict is not None and verdict.amendment is not None
+            )
             yield ListedClaim(
                 claim=claim.key,
                 reading=reading,
@@ -103,5 +140,7 @@ def list_claims(claims: Iterable[ClaimSpec], *, statements: bool = True) -> Iter
                 record=claim.record,
                 statement=display(claim.statement(reading)) if statements else [],
                 verdict=verdict,
-                corrected=display(claim.statement(reading, "amended")) if corrected else [],
+                corrected=display(claim.statement(reading, "amended"))
+                if corrected
+                else [],
             )

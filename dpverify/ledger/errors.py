@@ -12,7 +12,10 @@ MOST_CHARACTERS = 80  # characters of a value that an error repeats
 def printable(text: str, limit: int = MOST_CHARACTERS) -> str:
     """Return text on one line, cut after `limit` characters, with unprintable characters escaped."""
     beginning = text[:limit]
-    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in beginning)
+    escaped = "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode("ascii")
+        for c in beginning
+    )
     return escaped + ("..." if len(text) > limit else "")
 
 
@@ -35,7 +38,11 @@ def suggest(word: str, allowed: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the known words nearest to `word`, or nothing."""
     words = sorted(allowed)
     longer = sorted((name for name in words if name.startswith(f"{word}-")), key=len)
-    near = [*dict.fromkeys([*longer, *difflib.get_close_matches(word[:64], words, n=3, cutoff=0.6)])][:3]
+    near = [
+        *dict.fromkeys(
+            [*longer, *difflib.get_close_matches(word[:64], words, n=3, cutoff=0.6)]
+        )
+    ][:3]
     return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 
 
@@ -64,7 +71,9 @@ class SpecError(Exception):
     no-such-folder
     """
 
-    def __init__(self, file: str, claim: str, field: str, value: str, rule: str) -> None:
+    def __init__(
+        self, file: str, claim: str, field: str, value: str, rule: str
+    ) -> None:
         super().__init__(file, claim, field, value, rule)
         self.file = file
         self.claim = claim

@@ -19,7 +19,13 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from dpverify.cache_files import Snapshot, digest_of, read_cached, snapshot, write_cached
+from dpverify.cache_files import (
+    Snapshot,
+    digest_of,
+    read_cached,
+    snapshot,
+    write_cached,
+)
 from dpverify.ledger.chapters import ChaptersFile
 from dpverify.ledger.definitions import Definition, DefinitionsFile
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
@@ -51,7 +57,11 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "source": get_args(SourceText),
     "status": get_args(Status),
 }
-_TABLES: dict[str, type[Record]] = {"symbols": Symbol, "functions": Function, "quantities": Quantity}
+_TABLES: dict[str, type[Record]] = {
+    "symbols": Symbol,
+    "functions": Function,
+    "quantities": Quantity,
+}
 _ARRAYS: dict[type[Record], tuple[str, str, type[Record]]] = {
     ClaimsFile: ("claim", "id", Claim),
     VerdictsFile: ("verdict", "claim", Verdict),
@@ -60,7 +70,10 @@ _ARRAYS: dict[type[Record], tuple[str, str, type[Record]]] = {
 }
 """Arrays of tables whose entries are named in errors: the array, the field that names an entry, and its record."""
 _MESSAGE_PATH = re.compile(r"(?P<rule>.*) - at `\$(?P<path>.*)`", re.DOTALL)
-_FIELD = re.compile(r"Object (?P<what>contains unknown|missing required) field `(?P<name>.*)`", re.DOTALL)
+_FIELD = re.compile(
+    r"Object (?P<what>contains unknown|missing required) field `(?P<name>.*)`",
+    re.DOTALL,
+)
 
 
 def content(path: Path, place: Place) -> bytes | SpecError:
@@ -68,7 +81,10 @@ def content(path: Path, place: Place) -> bytes | SpecError:
     try:
         status = path.lstat()
         if not stat.S_ISREG(status.st_mode):
-            return place.error("", f"{_kind_of_file(status.st_mode)} stands where a regular file must be")
+            return place.error(
+                "",
+                f"{_kind_of_file(status.st_mode)} stands where a regular file must be",
+            )
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
@@ -77,11 +93,15 @@ def content(path: Path, place: Place) -> bytes | SpecError:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         return place.error("", f"the file cannot be read: {reason}")
     if len(data) > MAX_BYTES:
-        return place.error(f"{status.st_size} bytes", f"a file has at most {MAX_BYTES} bytes")
+        return place.error(
+            f"{status.st_size} bytes", f"a file has at most {MAX_BYTES} bytes"
+        )
     return data
 
 
-def records_in(data: bytes | SpecError, record: type[R], place: Place, problems: Problems) -> R | None:
+def records_in(
+    data: bytes | SpecError, record: type[R], place: Place, problems: Problems
+) -> R | None:
     """Turn the content of a file into its record; on an error, return None and add the error to `problems`."""
     if isinstance(data, SpecError):
         problems.append(data)
@@ -98,7 +118,9 @@ def _tables(data: bytes, place: Place) -> dict[str, Any]:
     try:
         return tomllib.loads(data.decode())
     except UnicodeDecodeError as error:
-        raise place.error(f"byte {error.start}", f"the file is not UTF-8: {error.reason}") from None
+        raise place.error(
+            f"byte {error.start}", f"the file is not UTF-8: {error.reason}"
+        ) from None
     except RecursionError:
         raise place.error("", "arrays or tables are nested too deeply") from None
     except ValueError as error:
@@ -112,7 +134,9 @@ def _kind_of_file(mode: int) -> str:
     return "a folder" if stat.S_ISDIR(mode) else "a device, pipe or socket"
 
 
-def _decode(data: Mapping[str, Any], record: type[R], place: Place, problems: Problems) -> R | None:
+def _decode(
+    data: Mapping[str, Any], record: type[R], place: Place, problems: Problems
+) -> R | None:
     """Turn the tables of a file into its record; on errors, return None and add them to `problems`."""
     before = len(problems)
     for table, kind in _TABLES.items() if record is ClaimsFile else ():
@@ -129,7 +153,9 @@ def _decode(data: Mapping[str, Any], record: type[R], place: Place, problems: Pr
     return _convert(data, record, place, problems) if len(problems) == before else None
 
 
-def _convert(data: object, record: type[R], place: Place, problems: Problems) -> R | None:
+def _convert(
+    data: object, record: type[R], place: Place, problems: Problems
+) -> R | None:
     """Convert data to a record without converting strings to numbers or numbers to strings."""
     try:
         return msgspec.convert(data, record, strict=True)
@@ -138,10 +164,14 @@ def _convert(data: object, record: type[R], place: Place, problems: Problems) ->
         return None
 
 
-def _error_from_message(message: str, data: object, record: type[Record], place: Place) -> SpecError:
+def _error_from_message(
+    message: str, data: object, record: type[Record], place: Place
+) -> SpecError:
     """Turn msgspec's message into an error that names field, value and rule."""
     match = _MESSAGE_PATH.fullmatch(message)
-    rule, path = (match["rule"], match["path"].removeprefix(".")) if match else (message, "")
+    rule, path = (
+        (match["rule"], match["path"].removeprefix(".")) if match else (message, "")
+    )
     prefix = f"{place.field}.{path}".strip(".")
     if about := _FIELD.fullmatch(rule):
         name = about["name"]

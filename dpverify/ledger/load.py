@@ -23,7 +23,14 @@ from dpverify.foreign import ForeignError, foreign_code
 from dpverify.ledger.chapters import ChaptersFile, chapter_problems
 from dpverify.ledger.definitions import DefinitionsFile
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
-from dpverify.ledger.files import PaperRecords, content, keep_records, key_of, recall_records, records_in
+from dpverify.ledger.files import (
+    PaperRecords,
+    content,
+    keep_records,
+    key_of,
+    recall_records,
+    records_in,
+)
 from dpverify.ledger.papers import PaperReader
 from dpverify.ledger.proofs.book import ProofsFile
 from dpverify.ledger.reading import find_cycle
@@ -46,7 +53,9 @@ def outside_papers(folder: Path) -> dict[str, Path]:
         specs = package.resolve() / "specs" / package.name
         if folders.setdefault(package.name, specs) != specs:
             rule = f"two papers have this key: {folders[package.name]} and {specs}; uninstall or rename one"
-            raise SpecError("papers outside of dpverify", "", "", shown(package.name), rule)
+            raise SpecError(
+                "papers outside of dpverify", "", "", shown(package.name), rule
+            )
     return folders
 
 
@@ -56,9 +65,17 @@ def _installed() -> Iterator[Path]:
             with foreign_code(point.value):
                 spec = find_spec(point.value)  # imports its parent packages
         except ForeignError as error:
-            raise SpecError(f"entry point {GROUP}", "", "", shown(point.value), f"it {error.reason}") from error
+            raise SpecError(
+                f"entry point {GROUP}", "", "", shown(point.value), f"it {error.reason}"
+            ) from error
         if spec is None or not spec.submodule_search_locations:
-            raise SpecError(f"entry point {GROUP}", "", "", shown(point.value), "it must name a package")
+            raise SpecError(
+                f"entry point {GROUP}",
+                "",
+                "",
+                shown(point.value),
+                "it must name a package",
+            )
         yield Path(spec.submodule_search_locations[0])
 
 
@@ -70,7 +87,9 @@ def _project_papers(folder: Path) -> Iterator[Path]:
                 package = above / name
                 if not (package / "specs" / package.name / "claims.toml").is_file():
                     rule = f"there must be {Path(name, 'specs', package.name, 'claims.toml')}"
-                    raise SpecError(str(file), "", f"tool.dpverify.papers[{i}]", shown(name), rule)
+                    raise SpecError(
+                        str(file), "", f"tool.dpverify.papers[{i}]", shown(name), rule
+                    )
                 if str(package.parent) not in sys.path:
                     sys.path.append(str(package.parent))
                 yield package
@@ -80,14 +99,28 @@ def _project_papers(folder: Path) -> Iterator[Path]:
 def _table(file: Path) -> list[str] | None:
     """Return the papers that a pyproject.toml names; None if it has no table for dpverify."""
     try:
-        table = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("dpverify")
+        table = (
+            tomllib.loads(file.read_text(encoding="utf-8"))
+            .get("tool", {})
+            .get("dpverify")
+        )
     except (OSError, ValueError) as error:
-        raise SpecError(str(file), "", "", "", f"the file cannot be read: {error}") from None
+        raise SpecError(
+            str(file), "", "", "", f"the file cannot be read: {error}"
+        ) from None
     if table is None:
         return None
     papers = table.get("papers") if isinstance(table, dict) else None
-    if not isinstance(papers, list) or not all(isinstance(name, str) for name in papers):
-        raise SpecError(str(file), "", "tool.dpverify.papers", shown(papers), "it must be a list of folders")
+    if not isinstance(papers, list) or not all(
+        isinstance(name, str) for name in papers
+    ):
+        raise SpecError(
+            str(file),
+            "",
+            "tool.dpverify.papers",
+            shown(papers),
+            "it must be a list of folders",
+        )
     return papers
 
 
@@ -100,7 +133,8 @@ QUESTIONS = "questions.toml"
 DEFINITIONS = "definitions.toml"
 PROOFS = "proofs.toml"
 FILES = (CLAIMS, VERDICTS, DEFINITIONS, PROOFS, CHAPTERS)
-NO_PAPERS = {"proofs", "faults"}  # folders of specs without a paper: proofs of rules, faults of the selftest
+# folders of specs without a paper: proofs of rules, faults of the selftest
+NO_PAPERS = {"proofs", "faults"}
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -126,13 +160,15 @@ def load_specs(directory: Path | str | None = None) -> Specs:
     Parameters
     ----------
     directory
-        A folder with one folder per paper. Each has a ``claims.toml`` and optionally ``verdicts.toml``,
-        ``definitions.toml``, ``proofs.toml`` and ``chapters.toml``. None loads dpverify's specs and outside papers.
+        A folder with one folder per paper. Each has a ``claims.toml`` and optionally
+        ``verdicts.toml``, ``definitions.toml``, ``proofs.toml`` and ``chapters.toml``.
+        None loads dpverify's specs and outside papers.
 
     Raises
     ------
     SpecError
-        For the first broken rule. The message has file, claim, field, value and rule in one line.
+        For the first broken rule. The message has file, claim, field, value and rule in
+        one line.
 
     Examples
     --------
@@ -142,10 +178,16 @@ def load_specs(directory: Path | str | None = None) -> Specs:
     'Lemma 12, appendix D.2'
     """
     outside = outside_papers(Path.cwd()) if directory is None else {}
-    return read_specs(bundled_specs() if directory is None else Path(directory), Problems(), outside)
+    return read_specs(
+        bundled_specs() if directory is None else Path(directory), Problems(), outside
+    )
 
 
-def read_specs(directory: Path, problems: Problems, outside: Mapping[str, Path] = MappingProxyType({})) -> Specs:
+def read_specs(
+    directory: Path,
+    problems: Problems,
+    outside: Mapping[str, Path] = MappingProxyType({}),
+) -> Specs:
     """Read a specs folder, and add its errors to `problems`. Papers whose claims cannot be read are left out.
 
     ``outside`` has the folders of outside papers, by key.
@@ -154,7 +196,11 @@ def read_specs(directory: Path, problems: Problems, outside: Mapping[str, Path] 
     unread: set[str] = set()
     bundled_ones = _paper_folders(directory, problems)
     for twice in outside.keys() & {folder.name for folder in bundled_ones}:
-        problems.append(Place(shown_path(outside[twice])).error(shown(twice), "a paper of dpverify has this key"))
+        problems.append(
+            Place(shown_path(outside[twice])).error(
+                shown(twice), "a paper of dpverify has this key"
+            )
+        )
     for folder in (*bundled_ones, *outside.values()):
         paper = _read_paper(folder, problems)
         if paper is None:
@@ -171,7 +217,11 @@ def _paper_folders(directory: Path, problems: Problems) -> list[Path]:
     place = Place(shown_path(directory))
     try:
         entries = sorted(directory.iterdir())
-        visible = [entry for entry in entries if entry.is_dir() and not entry.name.startswith((".", "__"))]
+        visible = [
+            entry
+            for entry in entries
+            if entry.is_dir() and not entry.name.startswith((".", "__"))
+        ]
         folders = [entry for entry in visible if entry.name not in NO_PAPERS]
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
@@ -189,7 +239,9 @@ def _read_paper(folder: Path, problems: Problems) -> PaperSpec | None:
     """Read one paper; return None if its claims cannot be read."""
     places = [Place(shown_path(folder / name)) for name in FILES]
     contents = [
-        content(folder / name, place) if name == CLAIMS or _exists(folder / name) else None
+        content(folder / name, place)
+        if name == CLAIMS or _exists(folder / name)
+        else None
         for name, place in zip(FILES, places, strict=True)
     ]
     readable = [data for data in contents if not isinstance(data, SpecError)]
@@ -197,7 +249,9 @@ def _read_paper(folder: Path, problems: Problems) -> PaperSpec | None:
     recalled = recall_records(folder.name, key) if key else None
     if recalled is not None:
         reader = PaperReader(folder.name, places[:4], problems, checked=True)
-        paper = reader.read(recalled.claims, recalled.verdicts, recalled.definitions, recalled.proofs)
+        paper = reader.read(
+            recalled.claims, recalled.verdicts, recalled.definitions, recalled.proofs
+        )
         return replace(paper, chapters=tuple(recalled.chapters.chapter))
     before = len(problems)
     claims = records_in(contents[0] or b"", ClaimsFile, places[0], problems)
@@ -206,20 +260,32 @@ def _read_paper(folder: Path, problems: Problems) -> PaperSpec | None:
     proofs = _optional(contents[3], ProofsFile(), places[3], problems)
     if claims is None:
         return None
-    paper = PaperReader(folder.name, places[:4], problems).read(claims, verdicts, definitions, proofs)
+    paper = PaperReader(folder.name, places[:4], problems).read(
+        claims, verdicts, definitions, proofs
+    )
     chapters = _optional(contents[4], ChaptersFile(), places[4], problems)
     problems.extend(chapter_problems(chapters, paper.claims, places[4]))
     if key and len(problems) == before:
         records = PaperRecords(
-            claims=claims, verdicts=verdicts, definitions=definitions, proofs=proofs, chapters=chapters
+            claims=claims,
+            verdicts=verdicts,
+            definitions=definitions,
+            proofs=proofs,
+            chapters=chapters,
         )
         keep_records(folder.name, key, records)
     return replace(paper, chapters=tuple(chapters.chapter))
 
 
-def _optional(data: bytes | SpecError | None, empty: R, place: Place, problems: Problems) -> R:
+def _optional(
+    data: bytes | SpecError | None, empty: R, place: Place, problems: Problems
+) -> R:
     """Read an optional file; return `empty` if it is missing or has errors, and add the errors to `problems`."""
-    return empty if data is None else records_in(data, type(empty), place, problems) or empty
+    return (
+        empty
+        if data is None
+        else records_in(data, type(empty), place, problems) or empty
+    )
 
 
 def _exists(path: Path) -> bool:
@@ -244,12 +310,16 @@ def _link_problems(specs: Specs, unread: Collection[str]) -> Iterator[SpecError]
                 yield place.at(f"uses[{i}]").error(shown(claim.record.uses[i]), rule)
         for i, quotation in enumerate(claim.record.quotes):
             paper = quotation.claim.partition(":")[0]
-            if (quotation.claim not in graph and paper in specs.papers) or paper == claim.paper:
+            if (
+                quotation.claim not in graph and paper in specs.papers
+            ) or paper == claim.paper:
                 rule = f"a claim of another paper is quoted{suggest(quotation.claim, graph)}"
                 yield place.at(f"quotes[{i}].claim").error(shown(quotation.claim), rule)
     if cycle := find_cycle(graph):
         first = specs.claim(cycle[0])
-        rule = f"claims rest on each other in a circle: {' -> '.join((*cycle, cycle[0]))}"
+        rule = (
+            f"claims rest on each other in a circle: {' -> '.join((*cycle, cycle[0]))}"
+        )
         yield Place(first.file, first.record.id, "uses").error("", rule)
 
 

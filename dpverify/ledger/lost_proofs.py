@@ -21,21 +21,33 @@ def lost_proofs(result: Result) -> list[str]:
     because this run may not have judged them.
     """
     judged = [(result.pinned, result.status, result.checks)]
-    judged += [(statement.pinned, statement.status, statement.checks) for statement in result.beside]
+    judged += [
+        (statement.pinned, statement.status, statement.checks)
+        for statement in result.beside
+    ]
     lost = list[str]()
     for pinned, status, checks in judged:
         if any(map(_was_not_run, checks)):
             continue
         if pinned in PROVED and status not in PROVED:
-            lost += [f"{check.name}: {check.message}" for check in checks if _fails(check)]
+            lost += [
+                f"{check.name}: {check.message}" for check in checks if _fails(check)
+            ]
         proofs = [check for check in checks if check.status == status]
-        if (pinned, status) == ("proved", "proved given") and all(map(_unrecorded_premises, proofs)):
-            lost += [f"{check.name}: given {', '.join(_unrecorded_premises(check))}" for check in proofs]
+        if (pinned, status) == ("proved", "proved given") and all(
+            map(_unrecorded_premises, proofs)
+        ):
+            lost += [
+                f"{check.name}: given {', '.join(_unrecorded_premises(check))}"
+                for check in proofs
+            ]
     return lost
 
 
 def _was_not_run(check: CheckResult) -> bool:
-    return check.message == INTERRUPTED or (check.method == "derivation" and check.derivation is None)
+    return check.message == INTERRUPTED or (
+        check.method == "derivation" and check.derivation is None
+    )
 
 
 def _fails(check: CheckResult) -> bool:
@@ -48,4 +60,8 @@ def _fails(check: CheckResult) -> bool:
 def _unrecorded_premises(check: CheckResult) -> list[str]:
     """Return the premises of a proof that are not statements of our records, or that are refuted."""
     ours = tuple(str(reference).removesuffix(")") for reference in check.references)
-    return [premise for premise in check.given if not premise.startswith(ours) or REFUTED.search(premise)]
+    return [
+        premise
+        for premise in check.given
+        if not premise.startswith(ours) or REFUTED.search(premise)
+    ]

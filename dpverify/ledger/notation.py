@@ -34,7 +34,8 @@ def notation_markdown(specs: Specs) -> str:
     rows.extend(_rows(specs, papers))
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     titles = "\n".join(
-        f"- **{key}**: {_cell(spec.info.title)} ({_cell(spec.info.venue)})" for key, spec in specs.papers.items()
+        f"- **{key}**: {_cell(spec.info.title)} ({_cell(spec.info.venue)})"
+        for key, spec in specs.papers.items()
     )
     return f"{_HEAD}\n{titles}\n\n{table}\n"
 
@@ -47,12 +48,23 @@ def _rows(specs: Specs, papers: list[str]) -> Iterator[tuple[str, ...]]:
             group = (False, symbol.api, "") if symbol.api else (True, key, name)
             groups.setdefault(group, []).append((key, name))
     for (nameless, api, _), members in sorted(groups.items()):
-        symbols = [(key, name, specs.papers[key].vocabulary.symbols[name]) for key, name in members]
+        symbols = [
+            (key, name, specs.papers[key].vocabulary.symbols[name])
+            for key, name in members
+        ]
         letters = [
-            _once(f"${_math(s.latex)}$ `{name}`" for key, name, s in symbols if key == paper) for paper in papers
+            _once(
+                f"${_math(s.latex)}$ `{name}`"
+                for key, name, s in symbols
+                if key == paper
+            )
+            for paper in papers
         ]
         meaning = _once(_cell(symbol.meaning) for _, _, symbol in symbols)
-        domain = _once(f"`{specs.papers[key].vocabulary.domains[name]}`" for key, name, _ in symbols)
+        domain = _once(
+            f"`{specs.papers[key].vocabulary.domains[name]}`"
+            for key, name, _ in symbols
+        )
         yield ("" if nameless else f"`{api}`", *letters, meaning, domain)
 
 
@@ -68,4 +80,9 @@ def _cell(text: str) -> str:
 
 def _math(latex: str) -> str:
     """Return LaTeX for a cell of a Markdown table: on one line, with bars written as commands."""
-    return " ".join(latex.split()).replace(r"\|", r"\Vert ").replace("|", r"\vert ").strip()
+    return (
+        " ".join(latex.split())
+        .replace(r"\|", r"\Vert ")
+        .replace("|", r"\vert ")
+        .strip()
+    )

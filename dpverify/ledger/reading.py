@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from typing import TypeVar
 
-from dpverify.ledger.errors import FormulaError, Place, Problems, SpecError, shown, suggest
+from dpverify.ledger.errors import (
+    FormulaError,
+    Place,
+    Problems,
+    SpecError,
+    shown,
+    suggest,
+)
 from dpverify.ledger.formula import Formula, free_names
 from dpverify.ledger.formula.limits import MAX_BITS, bits, log2_of
 from dpverify.ledger.records import Amendment, Claim, Let, Quantity, Regime, Relation
@@ -27,15 +34,21 @@ class Wording:
     requires: list[str]
     assumes: list[str]
     let: list[Let]
-    amended_fields: frozenset[str] = frozenset()  # the fields that an amendment replaces
-    printed: str = "printed"  # the field with the formula, if the statement is not an amendment
+    # the fields that an amendment replaces
+    amended_fields: frozenset[str] = frozenset()
+    # the field with the formula, if the statement is not an amendment
+    printed: str = "printed"
 
     def field(self, name: str) -> str:
         """Return a field's name as its author wrote it: ``printed``, ``amendment.requires[0]``."""
         stem = name.partition("[")[0]
         if not self.amended_fields:
             return {"formula": self.printed, "words": "statement"}.get(name, name)
-        return f"amendment.{'statement' if name == 'words' else name}" if stem in self.amended_fields else name
+        return (
+            f"amendment.{'statement' if name == 'words' else name}"
+            if stem in self.amended_fields
+            else name
+        )
 
 
 def printed_wording(claim: Claim) -> Wording:
@@ -52,7 +65,9 @@ def amended_wording(claim: Claim, amendment: Amendment) -> Wording:
     An amendment may leave out both formula and words if it changes another field.
     """
     changed = frozenset(
-        name for name in ("relation", "requires", "assumes", "let") if getattr(amendment, name) is not None
+        name
+        for name in ("relation", "requires", "assumes", "let")
+        if getattr(amendment, name) is not None
     )
     formula = amendment.formula
     words = amendment.statement
@@ -95,10 +110,16 @@ def shape_problems(wording: Wording, place: Place) -> Iterator[SpecError]:
             yield wrong("relation", "", "a formula needs a relation: <= >= = < > O O~")
         if (wording.lhs is None) == (wording.quantity is None):
             value = "neither" if wording.lhs is None else "both"
-            yield wrong("lhs", value, "the left side is exactly one of lhs and quantity")
+            yield wrong(
+                "lhs", value, "the left side is exactly one of lhs and quantity"
+            )
     else:
         if wording.relation is not None:
-            yield wrong("relation", shown(wording.relation), "a statement in words has no relation")
+            yield wrong(
+                "relation",
+                shown(wording.relation),
+                "a statement in words has no relation",
+            )
         if wording.lhs is not None:
             yield wrong("lhs", shown(wording.lhs), "a statement in words has no lhs")
         if not (wording.words or "").strip():
@@ -111,7 +132,9 @@ T = TypeVar("T")
 class StatementReader:
     """Reads one statement."""
 
-    def __init__(self, wording: Wording, vocabulary: Vocabulary, place: Place, problems: Problems) -> None:
+    def __init__(
+        self, wording: Wording, vocabulary: Vocabulary, place: Place, problems: Problems
+    ) -> None:
         self.wording = wording
         self.vocabulary = vocabulary
         self.place = place
@@ -138,7 +161,9 @@ class StatementReader:
                 *(side for condition in requires for side in condition.operands),
             ],
         )
-        names = {name for node in nodes if node is not None for name in free_names(node)} | {name for name, _ in let}
+        names = {
+            name for node in nodes if node is not None for name in free_names(node)
+        } | {name for name, _ in let}
         hides = self.hidden(claim)
         names = vocabulary.with_domains(names | hides)
         return Statement(
@@ -162,14 +187,20 @@ class StatementReader:
             witnesses=tuple(claim.witnesses) if claim else (),
         )
 
-    def check_size(self, let: Iterable[tuple[str, Formula]], sides: Iterable[Formula]) -> None:
+    def check_size(
+        self, let: Iterable[tuple[str, Formula]], sides: Iterable[Formula]
+    ) -> None:
         """Add an error if exact values become too large after the definitions are substituted."""
         sizes: dict[str, tuple[float, float]] = {}
         for name, value in let:
             sizes[name] = bits(value, sizes), log2_of(value, sizes)
-        if any(bits(side, sizes) > MAX_BITS for side in sides) or any(size > MAX_BITS for size, _ in sizes.values()):
+        if any(bits(side, sizes) > MAX_BITS for side in sides) or any(
+            size > MAX_BITS for size, _ in sizes.values()
+        ):
             rule = f"the exact value of a formula has at most {MAX_BITS} bits, its definitions put in"
-            self.problems.append(self.place.at(self.wording.field("let")).error("", rule))
+            self.problems.append(
+                self.place.at(self.wording.field("let")).error("", rule)
+            )
 
     def part(self, field: str, parse: Callable[[str], T], text: str | None) -> T | None:
         """Parse one text; on an error, return None and add the error to `problems`."""
@@ -178,12 +209,18 @@ class StatementReader:
         try:
             return parse(text)
         except FormulaError as error:
-            self.problems.append(self.place.at(self.wording.field(field)).formula_error(error))
+            self.problems.append(
+                self.place.at(self.wording.field(field)).formula_error(error)
+            )
             return None
 
-    def parts(self, field: str, parse: Callable[[str], T], texts: Iterable[str]) -> tuple[T, ...]:
+    def parts(
+        self, field: str, parse: Callable[[str], T], texts: Iterable[str]
+    ) -> tuple[T, ...]:
         """Parse a list of texts. Texts that do not parse are left out."""
-        parsed = [self.part(f"{field}[{i}]", parse, text) for i, text in enumerate(texts)]
+        parsed = [
+            self.part(f"{field}[{i}]", parse, text) for i, text in enumerate(texts)
+        ]
         return tuple(part for part in parsed if part is not None)
 
     def definitions(self) -> tuple[tuple[str, Formula], ...]:
@@ -196,12 +233,19 @@ class StatementReader:
                 self.problems.append(place.error(shown(let.symbol), rule))
             elif value is not None:
                 values[let.symbol] = value
-        graph = {name: sorted(free_names(value) & values.keys()) for name, value in values.items()}
+        graph = {
+            name: sorted(free_names(value) & values.keys())
+            for name, value in values.items()
+        }
         if cycle := find_cycle(graph):
             rule = f"definitions run in a circle: {' -> '.join((*cycle, cycle[0]))}"
-            self.problems.append(self.place.at(self.wording.field("let")).error(shown(cycle[0]), rule))
+            self.problems.append(
+                self.place.at(self.wording.field("let")).error(shown(cycle[0]), rule)
+            )
             return ()
-        return tuple((name, values[name]) for name in TopologicalSorter(graph).static_order())
+        return tuple(
+            (name, values[name]) for name in TopologicalSorter(graph).static_order()
+        )
 
     def broken_rule(self, symbol: str, solved: Mapping[str, Formula]) -> str:
         """Return the rule that the symbol of a definition breaks, or an empty text."""
@@ -224,7 +268,9 @@ class StatementReader:
         quantities = self.vocabulary.quantities
         if name is not None and name not in quantities:
             self.problems.append(
-                self.place.at("quantity").error(shown(name), f"unknown quantity{suggest(name, quantities)}")
+                self.place.at("quantity").error(
+                    shown(name), f"unknown quantity{suggest(name, quantities)}"
+                )
             )
         return quantities.get(name) if name is not None else None
 
@@ -234,7 +280,8 @@ def find_cycle(graph: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        cycle = error.args[1][:0:-1]  # graphlib lists it in reverse, with the first node twice
+        # graphlib lists it in reverse, with the first node twice
+        cycle = error.args[1][:0:-1]
         start = cycle.index(min(cycle))
         return tuple(cycle[start:] + cycle[:start])
     return ()

@@ -17,7 +17,8 @@ Kind = Literal[
     "run-time",
     "utility-rate",
     "algorithm",
-    "note",  # our note on something that the paper does not say and that its users have to know
+    # our note on something that the paper does not say and that its users have to know
+    "note",
     "tool",
 ]
 Relation = Literal["<=", ">=", "=", "<", ">", "O", "O~"]
@@ -51,7 +52,13 @@ SEVERITIES: dict[Severity, str] = {
 ORDERS: tuple[Relation, ...] = ("O", "O~")
 """The left side is at most a constant times the right side; ``O~`` also allows powers of logarithms."""
 
-HOLDS: tuple[Status, ...] = ("proved", "proved given", "argued", "not refuted", "not refuted on witnesses")
+HOLDS: tuple[Status, ...] = (
+    "proved",
+    "proved given",
+    "argued",
+    "not refuted",
+    "not refuted on witnesses",
+)
 """Statuses of a statement without evidence against it, strongest first."""
 
 SHOWN: tuple[Status, ...] = HOLDS[:3]
@@ -131,14 +138,20 @@ class Reading(Record, frozen=True, kw_only=True):
 class Quotation(Record, frozen=True, kw_only=True):
     """A claim's statement about a claim of another paper, and how the two formulas compare."""
 
-    claim: str  # the quoted claim by its full id, or a work that is not recorded: "Song et al. (2021)"
+    # the quoted claim by its full id, or a work that is not recorded: "Song et al.
+    # (2021)"
+    claim: str
     side: Literal["printed", "lhs"] = "printed"  # of the quoted claim
     formula: str | None = (
-        None  # the formula that the other paper is said to print; None: printed side of this claim; empty: in words
+        # the formula that the other paper is said to print; None: printed side of this
+        # claim; empty: in words
+        None
     )
     requires: list[str] = []  # conditions of the comparison
-    letters: dict[str, str] = {}  # letters of this paper that have another name in the quoted paper
-    compared: RelationToDerived | None = None  # the recorded comparison; None if one of the two is in words
+    # letters of this paper that have another name in the quoted paper
+    letters: dict[str, str] = {}
+    # the recorded comparison; None if one of the two is in words
+    compared: RelationToDerived | None = None
     says: str  # what this claim says about the other paper, in one sentence
     remark: str = ""  # our remark on it, if the verdict's reason does not contain it
 
@@ -158,14 +171,16 @@ class Claim(Record, frozen=True, kw_only=True):
     hides: list[str] = []
     statement: str | None = None
     requires: list[str] = []
-    # Divisors of the printed side that are at least 0. If one is 0, that side is infinite, and nothing is claimed.
+    # Divisors of the printed side that are at least 0. If one is 0, that side is
+    # infinite, and nothing is claimed.
     divisors: list[str] = []
     assumes: list[str] = []
     let: list[Let] = []
     reading: list[Reading] = []
     uses: list[str] = []
     quotes: list[Quotation] = []
-    # If the claim is about all mechanisms: the mechanisms that its formulas describe. It is judged on these only.
+    # If the claim is about all mechanisms: the mechanisms that its formulas describe.
+    # It is judged on these only.
     witnesses: list[str] = []
     transcription: str = ""
 
@@ -192,8 +207,11 @@ class Amendment(Record, frozen=True, kw_only=True):
     let: list[Let] | None = None
     status: Status = "untested"
     tight: bool = False  # as in Verdict
-    corrects: bool = True  # false if it is only a general bound, because no correction is known
-    only_restates: bool = False  # whether a condition is equivalent to the claimed inequality, so nothing is corrected
+    # false if it is only a general bound, because no correction is known
+    corrects: bool = True
+    # whether a condition is equivalent to the claimed inequality, so nothing is
+    # corrected
+    only_restates: bool = False
     why: str
 
 
@@ -212,17 +230,24 @@ class Verdict(Record, frozen=True, kw_only=True):
     reading: dict[str, str] = {}
     status: Status
     severity: Severity | None = None  # the consequence, if the claim is refuted
-    tight: bool = False  # whether the bound is attained; a search that no longer finds this has become weaker
+    # whether the bound is attained; a search that no longer finds this has become
+    # weaker
+    tight: bool = False
     reason: str = ""
     findings: list[str] = []
     reported: str = ""  # who reported the error before us, and where
-    holds: Regime | None = None  # possible together with an amendment that states something else
+    # possible together with an amendment that states something else
+    holds: Regime | None = None
     amendment: Amendment | None = None
 
     @property
     def beside(self) -> list[Amendment | Regime]:
         """The amendment and the regime, if they exist."""
-        return [statement for statement in (self.amendment, self.holds) if statement is not None]
+        return [
+            statement
+            for statement in (self.amendment, self.holds)
+            if statement is not None
+        ]
 
 
 class Edge(Record, frozen=True, kw_only=True):
@@ -238,6 +263,8 @@ class Edge(Record, frozen=True, kw_only=True):
 class VerdictsFile(Record, frozen=True, kw_only=True):
     """``specs/<paper>/verdicts.toml``."""
 
-    strict_pins: bool = False  # whether a refuted, inconclusive or untested claim without a verdict here fails a run
+    # whether a refuted, inconclusive or untested claim without a verdict here fails a
+    # run
+    strict_pins: bool = False
     edge: list[Edge] = []
     verdict: list[Verdict] = []

@@ -9,32 +9,46 @@ from typing import ClassVar, Final, Literal
 import msgspec
 
 from dpverify.ledger.display import Line
-from dpverify.ledger.records import PaperInfo, Record, RelationToDerived, Severity, Status
+from dpverify.ledger.records import (
+    PaperInfo,
+    Record,
+    RelationToDerived,
+    Severity,
+    Status,
+)
 from dpverify.ledger.statements import Reference
 from dpverify.shown import ShownAsTable
 
-Method = Literal["derivation", "exhaustive", "exact-law", "search", "monte-carlo", "measurement"]
+Method = Literal[
+    "derivation", "exhaustive", "exact-law", "search", "monte-carlo", "measurement"
+]
 StepStatus = Literal["proved", "checked", "undecided", "fails"]
-INTERRUPTED: Final = "interrupted before it was decided"  # the message of an interrupted check
-IMPLIED: Final[tuple[RelationToDerived, ...]] = ("equal", "weaker")  # if the statement follows from the derived one
+# the message of an interrupted check
+INTERRUPTED: Final = "interrupted before it was decided"
+# if the statement follows from the derived one
+IMPLIED: Final[tuple[RelationToDerived, ...]] = ("equal", "weaker")
 
 
 class Number(Record, frozen=True, kw_only=True):
     """A number of a report: always a float (infinities and NaN as strings), and an exact value if one is known."""
 
     exact: str | None = None
-    float: builtins.float | str  # msgspec reads annotations inside the class, where the bare name is this field
+    # msgspec reads annotations inside the class, where the bare name is this field
+    float: builtins.float | str
 
 
 class Counterexample(Record, frozen=True, kw_only=True):
     """A point at which a statement is false, with both sides."""
 
-    kind: Literal["smallest", "practical", "interior", "largest-ratio"]  # practical: at sizes in common use
+    # practical: at sizes in common use
+    kind: Literal["smallest", "practical", "interior", "largest-ratio"]
     parameters: dict[str, Number]
     lhs: Number
     rhs: Number
     note: str = ""
-    edge: str | None = None  # the condition `Edge.when` that it satisfies; "" if none; None if none can be decided
+    # the condition `Edge.when` that it satisfies; "" if none; None if none can be
+    # decided
+    edge: str | None = None
 
 
 class StepResult(Record, frozen=True, kw_only=True):
@@ -106,12 +120,15 @@ class CheckResult(Record, frozen=True, kw_only=True):
     detects: str = ""
     statistic: str = ""
     region: str = ""
-    window: str = ""  # of a search: the range of its points, and what it did not evaluate
+    # of a search: the range of its points, and what it did not evaluate
+    window: str = ""
     leaves_out: str = ""
-    given: list[str] = []  # unproved premises; a proof with such premises is "proved given" them
+    # unproved premises; a proof with such premises is "proved given" them
+    given: list[str] = []
     definitions: list[str] = []  # definitions that a proof uses
     references: list[Reference] = []  # the statements among the premises, proved or not
-    by_certificate: bool = False  # taken from the recorded run, whose proof or counterexamples were checked again
+    # taken from the recorded run, whose proof or counterexamples were checked again
+    by_certificate: bool = False
     seconds: float = 0.0
     kernel_disagrees: bool = False
     error: str = ""
@@ -121,7 +138,8 @@ class CheckResult(Record, frozen=True, kw_only=True):
     derivation: DerivationResult | None = None
     relation_to_derived: RelationToDerived | None = None
     controls: list[ControlResult] = []
-    true_neighbours: list[ControlResult] = []  # true statements that a refuting check must not refute
+    # true statements that a refuting check must not refute
+    true_neighbours: list[ControlResult] = []
     figures: dict[str, dict[str, list[float]]] = {}
 
 
@@ -138,9 +156,13 @@ class AmendmentResult(Record, frozen=True, kw_only=True):
     definitions: list[str] = []
     pinned: Status = "untested"
     tight: bool = False
-    holds_for: list[str] = []  # conditions under which the printed statement holds, if the amendment only adds these
-    corrects: bool = True  # false if it is only a general bound, because no correction is known
-    only_restates: bool = False  # whether ``holds_for`` is equivalent to the claimed inequality: it corrects nothing
+    # conditions under which the printed statement holds, if the amendment only adds
+    # these
+    holds_for: list[str] = []
+    # false if it is only a general bound, because no correction is known
+    corrects: bool = True
+    # whether ``holds_for`` is equivalent to the claimed inequality: it corrects nothing
+    only_restates: bool = False
     why: str
     slack: Slack | None = None
     checks: list[CheckResult] = []
@@ -150,8 +172,11 @@ class Disagreement(Record, frozen=True, kw_only=True):
     """A contradiction between two of our sources about one variant of a claim."""
 
     form: Literal["printed", "amended", "held"]
-    checks: list[str]  # the check that compares two kernels, or the contradicting proofs and refutations
-    what: str  # the statistic with its place, size and p-value, or the two verdicts with the counterexample
+    # the check that compares two kernels, or the contradicting proofs and refutations
+    checks: list[str]
+    # the statistic with its place, size and p-value, or the two verdicts with the
+    # counterexample
+    what: str
     where: str = ""  # the region or the parameters of the check
     n: int = 0  # replications
     alpha: float = 0.0  # upper bound on the false-alarm probability of the check
@@ -159,8 +184,19 @@ class Disagreement(Record, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """The disagreement in one line."""
-        size = f"n = {self.n}, alpha = {self.alpha:.2g}" if self.n and self.alpha else ""
-        return "; ".join(filter(None, [f"{self.form}, {', '.join(self.checks)}: {self.what}", self.where, size]))
+        size = (
+            f"n = {self.n}, alpha = {self.alpha:.2g}" if self.n and self.alpha else ""
+        )
+        return "; ".join(
+            filter(
+                None,
+                [
+                    f"{self.form}, {', '.join(self.checks)}: {self.what}",
+                    self.where,
+                    size,
+                ],
+            )
+        )
 
 
 class Result(ShownAsTable, Record, frozen=True, kw_only=True):
@@ -181,12 +217,14 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
     claim: str
     reading: dict[str, str]
     status: Status
-    witnesses: list[str] = []  # the only mechanisms on which a claim about all mechanisms was judged
+    # the only mechanisms on which a claim about all mechanisms was judged
+    witnesses: list[str] = []
     given: list[str] = []
     definitions: list[str] = []
     reason: str
     pinned: Status
-    unpinned: bool = False  # whether it is refuted, inconclusive or untested without a recorded verdict
+    # whether it is refuted, inconclusive or untested without a recorded verdict
+    unpinned: bool = False
     severity: Severity | None = None  # the severity of the recorded verdict
     tight: bool = False  # whether the recorded verdict says that the bound is attained
     contradicts: bool
@@ -209,15 +247,20 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
     vacuous: Vacuous | None = None
     counterexamples: list[Counterexample] = []
     amendment: AmendmentResult | None = None
-    holds: AmendmentResult | None = None  # the printed statement under the conditions ``holds_for``
+    # the printed statement under the conditions ``holds_for``
+    holds: AmendmentResult | None = None
     checks: list[CheckResult] = []
     figures: dict[str, dict[str, list[float]]] = {}
-    earlier: int = 0  # number, from 1, of the run in ``RunInfo.earlier`` that judged it; 0: this run judged it
+    # number, from 1, of the run in ``RunInfo.earlier`` that judged it; 0: this run
+    # judged it
+    earlier: int = 0
 
     @property
     def is_unreached(self) -> bool:
         """Whether the run was interrupted before any check of the printed statement was decided."""
-        return bool(self.checks) and all(check.message == INTERRUPTED for check in self.checks)
+        return bool(self.checks) and all(
+            check.message == INTERRUPTED for check in self.checks
+        )
 
     @property
     def is_note(self) -> bool:
@@ -227,12 +270,19 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
     @property
     def beside(self) -> list[AmendmentResult]:
         """The results of the amendment and of the regime, if they exist."""
-        return [statement for statement in (self.amendment, self.holds) if statement is not None]
+        return [
+            statement
+            for statement in (self.amendment, self.holds)
+            if statement is not None
+        ]
 
     @property
     def all_checks(self) -> list[CheckResult]:
         """The checks of the printed statement, of its amendment and of its regime."""
-        return [*self.checks, *(check for statement in self.beside for check in statement.checks)]
+        return [
+            *self.checks,
+            *(check for statement in self.beside for check in statement.checks),
+        ]
 
     @property
     def loosened(self) -> list[str]:
@@ -240,7 +290,11 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
         judged = [("printed", self.tight, self.slack)]
         if self.amendment is not None:
             judged.append(("amended", self.amendment.tight, self.amendment.slack))
-        return [f"{form}: {slack.min.float}" for form, tight, slack in judged if tight and slack and _above_1(slack)]
+        return [
+            f"{form}: {slack.min.float}"
+            for form, tight, slack in judged
+            if tight and slack and _above_1(slack)
+        ]
 
     @property
     def misjudged(self) -> str:
@@ -248,20 +302,38 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
 
         If all counterexamples are at a boundary, the severity must be "boundary". Otherwise it must not be.
         """
-        placed = [example for example in self.counterexamples if example.edge is not None]
+        placed = [
+            example for example in self.counterexamples if example.edge is not None
+        ]
         away = [example for example in placed if not example.edge]
         if self.status == "refuted" and self.severity == "boundary" and away:
-            at = ", ".join(f"{name}={number.exact or number.float}" for name, number in away[0].parameters.items())
+            at = ", ".join(
+                f"{name}={number.exact or number.float}"
+                for name, number in away[0].parameters.items()
+            )
             return f"it fails away from every boundary too, at {at}"
-        if self.status == "refuted" and self.severity not in (None, "boundary") and placed and not away:
+        if (
+            self.status == "refuted"
+            and self.severity not in (None, "boundary")
+            and placed
+            and not away
+        ):
             return f"every counterexample lies at a boundary ({', '.join(sorted({e.edge or '' for e in placed}))})"
         return ""
 
     @property
     def missed_faults(self) -> list[str]:
         """Planted faults that a check should have refuted and did not, each as ``check: fault``."""
-        pairs = ((check.name, control) for check in self.all_checks for control in check.controls)
-        return [f"{check}: {control.name} ({control.fault})" for check, control in pairs if not control.refuted]
+        pairs = (
+            (check.name, control)
+            for check in self.all_checks
+            for control in check.controls
+        )
+        return [
+            f"{check}: {control.name} ({control.fault})"
+            for check, control in pairs
+            if not control.refuted
+        ]
 
 
 class RunInfo(Record, frozen=True, kw_only=True):
@@ -275,9 +347,14 @@ class RunInfo(Record, frozen=True, kw_only=True):
     seconds: float = 0.0
     interrupted: bool = False
     false_alarm: float = 0.0
-    from_store: int = 0  # checks that an earlier run on this machine had decided, under the same evidence hash and seed
-    stale_in_store: int = 0  # stored checks that were not used because the record, the code or a version has changed
-    earlier: list[RunInfo] = []  # earlier runs with verdicts that are still valid and were not judged again
+    # checks that an earlier run on this machine had decided, under the same evidence
+    # hash and seed
+    from_store: int = 0
+    # stored checks that were not used because the record, the code or a version has
+    # changed
+    stale_in_store: int = 0
+    # earlier runs with verdicts that are still valid and were not judged again
+    earlier: list[RunInfo] = []
 
     @property
     def seed_words(self) -> str:
@@ -288,7 +365,11 @@ class RunInfo(Record, frozen=True, kw_only=True):
 def seed_of(commit: str) -> int | None:
     """Return the seed of a commit, its first eight hexadecimal digits; None if there is no commit."""
     digits = commit[:8]
-    return int(digits, 16) if len(digits) == 8 and set(digits) <= set("0123456789abcdef") else None
+    return (
+        int(digits, 16)
+        if len(digits) == 8 and set(digits) <= set("0123456789abcdef")
+        else None
+    )
 
 
 class Run(ShownAsTable, Record, frozen=True, kw_only=True):

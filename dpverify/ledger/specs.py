@@ -25,7 +25,8 @@ class PaperSpec:
     vocabulary: Vocabulary
     claims: dict[str, ClaimSpec]
     chapters: tuple[Chapter, ...] = ()
-    strict_pins: bool = False  # whether a refuted, inconclusive or untested claim without a verdict fails a run
+    # whether a refuted, inconclusive or untested claim without a verdict fails a run
+    strict_pins: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,9 @@ class Specs:
             raise self._unknown(key, None)
         return self.papers[paper].claims[name]
 
-    def select(self, patterns: Sequence[str] = (), paper: str | None = None) -> list[ClaimSpec]:
+    def select(
+        self, patterns: Sequence[str] = (), paper: str | None = None
+    ) -> list[ClaimSpec]:
         """Return the claims that match some patterns, in file order; all claims if there are no patterns.
 
         A pattern is a full id, an id without the paper that only one paper has, or a glob for either form.
@@ -63,10 +66,16 @@ class Specs:
         for pattern in patterns:
             fitting = [c.key for c in candidates if pattern in (c.key, c.record.id)]
             if len(fitting) > 1:
-                rule = f"several papers have this claim; say which: {', '.join(fitting)}"
-                raise UnknownClaim(str(self.directory), "", "claim", shown(pattern), rule)
+                rule = (
+                    f"several papers have this claim; say which: {', '.join(fitting)}"
+                )
+                raise UnknownClaim(
+                    str(self.directory), "", "claim", shown(pattern), rule
+                )
             fitting = fitting or [
-                c.key for c in candidates if fnmatchcase(c.key, pattern) or fnmatchcase(c.record.id, pattern)
+                c.key
+                for c in candidates
+                if fnmatchcase(c.key, pattern) or fnmatchcase(c.record.id, pattern)
             ]
             if not fitting:
                 raise self._unknown(pattern, paper)
@@ -79,9 +88,17 @@ class Specs:
 
     def _unknown(self, pattern: str, paper: str | None) -> UnknownClaim:
         """Make the error for a claim that does not exist."""
-        names = [name for claim in self.claims(paper) for name in (claim.key, claim.record.id)]
+        names = [
+            name
+            for claim in self.claims(paper)
+            for name in (claim.key, claim.record.id)
+        ]
         prefix = pattern.partition(":")[0]
-        unread = f"; no paper {prefix} is known here{OUTSIDE}" if ":" in pattern and prefix not in self.papers else ""
+        unread = (
+            f"; no paper {prefix} is known here{OUTSIDE}"
+            if ":" in pattern and prefix not in self.papers
+            else ""
+        )
         rule = f"unknown claim{suggest(pattern, names)}{unread}"
         return UnknownClaim(str(self.directory), "", "claim", shown(pattern), rule)
 
@@ -93,7 +110,8 @@ class ComparedQuotation:
     claim: ClaimSpec
     quoted: ClaimSpec
     quotation: Quotation
-    attributed: Formula | None  # the formula that the other paper prints according to the claim
+    # the formula that the other paper prints according to the claim
+    attributed: Formula | None
     printed: Formula | None  # the formula that the other paper prints
     relation: RelationToDerived | None  # None if one of the two is in words
 
@@ -101,5 +119,7 @@ class ComparedQuotation:
 def several_claims(claims: Sequence[ClaimSpec], name_limit: int = 5) -> str:
     """Name several claims in a message: their number and the first ones."""
     names = ", ".join(claim.key for claim in claims[:name_limit])
-    remainder = f" and {len(claims) - name_limit} more" if len(claims) > name_limit else ""
+    remainder = (
+        f" and {len(claims) - name_limit} more" if len(claims) > name_limit else ""
+    )
     return f"{len(claims)} claims: {names}{remainder}"

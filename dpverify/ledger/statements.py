@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dpverify.ledger.formula import Compare, Formula
-from dpverify.ledger.records import ORDERS, Function, Kind, Quantity, Record, Relation, Symbol
+from dpverify.ledger.records import (
+    ORDERS,
+    Function,
+    Kind,
+    Quantity,
+    Record,
+    Relation,
+    Symbol,
+)
 from dpverify.ledger.vocabulary import Domain, Tag, Vocabulary
 
 if TYPE_CHECKING:
@@ -49,28 +57,41 @@ class Statement:
     """A statement to be checked: both sides, the conditions, and the domain of every symbol."""
 
     key: str  # such as "tran2022:lemma-12"
-    variant: Variant  # as printed, as corrected by our verdict, or as printed with additional conditions
+    # as printed, as corrected by our verdict, or as printed with additional conditions
+    variant: Variant
     kind: Kind
     reading: dict[str, str]  # the choice for each of the claim's readings
-    quantity: str | None  # the left side is a quantity that code measures, or the formula ``lhs``; not both
+    # the left side is a quantity that code measures, or the formula ``lhs``; not both
+    quantity: str | None
     lhs: Formula | None
     relation: Relation | None  # None, like ``rhs``, for a statement in words
     rhs: Formula | None
     words: str | None
     requires: tuple[Compare, ...]
-    let: tuple[tuple[str, Formula], ...]  # a definition uses only symbols that are free or defined before it
+    # a definition uses only symbols that are free or defined before it
+    let: tuple[tuple[str, Formula], ...]
     assumes: tuple[Tag, ...]
-    domains: dict[str, Domain]  # of every symbol that occurs, defined symbols too, and of symbols in these domains
+    # of every symbol that occurs, defined symbols too, and of symbols in these domains
+    domains: dict[str, Domain]
     symbols: dict[str, Symbol]  # the paper's records of the symbols in ``domains``
-    functions: dict[str, Function] = field(default_factory=dict)  # all functions that the paper declares
+    # all functions that the paper declares
+    functions: dict[str, Function] = field(default_factory=dict)
     measured: Quantity | None = None  # the paper's record of ``quantity``
-    # The paper's claims by id, to resolve references to other statements. Comparisons ignore them.
-    siblings: Mapping[str, ClaimSpec] = field(default_factory=dict, compare=False, repr=False)
-    witnesses: tuple[str, ...] = ()  # the mechanisms that its formulas describe, if it is about all mechanisms
-    hides: frozenset[str] = frozenset()  # symbols that the constant of O or O~ may depend on
-    glossary: Glossary | None = field(default=None, compare=False, repr=False)  # the paper's definitions
-    edges: tuple[Compare, ...] = field(default=(), compare=False, repr=False)  # see `Edge`
-    proofs: ProofBook | None = field(default=None, compare=False, repr=False)  # the paper's proofs as text
+    # The paper's claims by id, to resolve references to other statements. Comparisons
+    # ignore them.
+    siblings: Mapping[str, ClaimSpec] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    # the mechanisms that its formulas describe, if it is about all mechanisms
+    witnesses: tuple[str, ...] = ()
+    # symbols that the constant of O or O~ may depend on
+    hides: frozenset[str] = frozenset()
+    # the paper's definitions
+    glossary: Glossary | None = field(default=None, compare=False, repr=False)
+    # see `Edge`
+    edges: tuple[Compare, ...] = field(default=(), compare=False, repr=False)
+    # the paper's proofs as text
+    proofs: ProofBook | None = field(default=None, compare=False, repr=False)
 
     @property
     def reference(self) -> Reference:
@@ -80,7 +101,11 @@ class Statement:
     def definition(self, name: str, part: str = "") -> Meaning | None:
         """Return the definition of a quantity or a function in this statement, or None if none is recorded."""
         claim = self.key.partition(":")[2]
-        return None if self.glossary is None else self.glossary.definition(name, claim, self.reading, part)
+        return (
+            None
+            if self.glossary is None
+            else self.glossary.definition(name, claim, self.reading, part)
+        )
 
     @property
     def let_names(self) -> tuple[str, ...]:

@@ -47,7 +47,9 @@ def identical_sides(statement: Statement) -> str:
     return to_text(right) if arrangement(left) == arrangement(right) else ""
 
 
-def restated_conditions(statement: Statement, printed: Statement) -> tuple[Compare, ...]:
+def restated_conditions(
+    statement: Statement, printed: Statement
+) -> tuple[Compare, ...]:
     """Return the conditions that an amendment adds if together they are equivalent to its claim; otherwise nothing.
 
     A condition is equivalent to an inequality if it is that inequality multiplied by a positive term or raised to a
@@ -58,9 +60,14 @@ def restated_conditions(statement: Statement, printed: Statement) -> tuple[Compa
     claimed = "<=" if is_order else _COMPARISONS.get(statement.relation or "")
     if claimed is None or statement.rhs is None or statement.lhs is None:
         return ()
-    left, right = (_expanded(side, statement) for side in (statement.lhs, statement.rhs))
+    left, right = (
+        _expanded(side, statement) for side in (statement.lhs, statement.rhs)
+    )
     conditions = {
-        condition: Compare(condition.ops, tuple(_expanded(side, statement) for side in condition.operands))
+        condition: Compare(
+            condition.ops,
+            tuple(_expanded(side, statement) for side in condition.operands),
+        )
         for condition in statement.requires
         if condition not in printed.requires
     }
@@ -78,21 +85,31 @@ def restated_conditions(statement: Statement, printed: Statement) -> tuple[Compa
     return tuple(dict.fromkeys(equivalent_conditions))
 
 
-def trivial_problems(claim: ClaimSpec, statement: Statement, place: Place) -> Iterator[SpecError]:
+def trivial_problems(
+    claim: ClaimSpec, statement: Statement, place: Place
+) -> Iterator[SpecError]:
     """Yield the errors of a verdict that counts a statement as holding although it is true by its form."""
     verdict = claim.verdict(statement.reading)
     if verdict is None:
         return
     if sides := identical_sides(statement):
-        field = {"amended": "amendment.formula", "held": "holds"}.get(statement.variant, "status")
+        field = {"amended": "amendment.formula", "held": "holds"}.get(
+            statement.variant, "status"
+        )
         if field != "status" or verdict.status in HOLDS:
             rule = "both sides are this formula once definitions are put in: identical sides prove nothing"
             yield place.at(field).error(sides, rule)
-    if statement.variant != "amended" or verdict.amendment is None or verdict.amendment.only_restates:
+    if (
+        statement.variant != "amended"
+        or verdict.amendment is None
+        or verdict.amendment.only_restates
+    ):
         return
     if conditions := restated_conditions(statement, claim.statement(statement.reading)):
         rule = "the condition is what the amendment claims: it needs only_restates = true, and is no correction"
-        yield place.at("amendment.requires").error(", ".join(map(to_text, conditions)), rule)
+        yield place.at("amendment.requires").error(
+            ", ".join(map(to_text, conditions)), rule
+        )
 
 
 def _left_side(statement: Statement) -> Formula | None:
@@ -126,20 +143,38 @@ def _with_functions(node: Formula, statement: Statement) -> Formula:
     match node:
         case Call(name, args):
             inner = tuple(_with_functions(arg, statement) for arg in args)
-            meaning = statement.definition(name) if name in statement.functions else None
+            meaning = (
+                statement.definition(name) if name in statement.functions else None
+            )
             record = None if meaning is None else meaning.record
-            if meaning is None or not isinstance(record, Definition) or record.at is None or record.requires:
+            if (
+                meaning is None
+                or not isinstance(record, Definition)
+                or record.at is None
+                or record.requires
+            ):
                 return Call(name, inner)
             definition = meaning.statement
-            if not isinstance(definition.lhs, Call) or definition.rhs is None or _captures(definition.rhs, inner):
+            if (
+                not isinstance(definition.lhs, Call)
+                or definition.rhs is None
+                or _captures(definition.rhs, inner)
+            ):
                 return Call(name, inner)
-            return substitute(_with_let(definition.rhs, definition), dict(zip(definition.lhs.args, inner, strict=True)))
+            return substitute(
+                _with_let(definition.rhs, definition),
+                dict(zip(definition.lhs.args, inner, strict=True)),
+            )
         case Neg(arg):
             return Neg(_with_functions(arg, statement))
         case Bin(op, left, right):
-            return Bin(op, _with_functions(left, statement), _with_functions(right, statement))
+            return Bin(
+                op, _with_functions(left, statement), _with_functions(right, statement)
+            )
         case Sum(body, index, lo, hi):
-            inner_body, low, high = (_with_functions(part, statement) for part in (body, lo, hi))
+            inner_body, low, high = (
+                _with_functions(part, statement) for part in (body, lo, hi)
+            )
             return type(node)(inner_body, index, low, high)
         case _:
             return node
@@ -156,8 +191,12 @@ def _conjunction(claimed: Compare) -> Iterator[Compare]:
     small, large = claimed.operands
     if claimed.ops[0] in {">=", ">"}:
         small, large = large, small
-    smaller = children(small) if isinstance(small, Call) and small.name == "max" else (small,)
-    larger = children(large) if isinstance(large, Call) and large.name == "min" else (large,)
+    smaller = (
+        children(small) if isinstance(small, Call) and small.name == "max" else (small,)
+    )
+    larger = (
+        children(large) if isinstance(large, Call) and large.name == "min" else (large,)
+    )
     for left in smaller:
         for right in larger:
             yield Compare(("<=",), (left, right))
@@ -169,7 +208,9 @@ def _positive_letters(statement: Statement) -> frozenset[str]:
     while True:
         domains = statement.domains.items()
         positive = {
-            name for name, domain in domains if any(_bounds_below(c, name, previous) for c in domain.constraints)
+            name
+            for name, domain in domains
+            if any(_bounds_below(c, name, previous) for c in domain.constraints)
         }
         if positive == previous:
             return previous
@@ -179,9 +220,15 @@ def _positive_letters(statement: Statement) -> frozenset[str]:
 def _bounds_below(condition: Compare, name: str, positive: frozenset[str]) -> bool:
     """Test whether a chain of comparisons implies that a letter is positive."""
     letter = Name(name)
-    for op, left, right in zip(condition.ops, condition.operands, condition.operands[1:], strict=False):
+    for op, left, right in zip(
+        condition.ops, condition.operands, condition.operands[1:], strict=False
+    ):
         small, large = (right, left) if op in {">=", ">"} else (left, right)
-        if large == letter and op != "==" and _is_positive(small, positive, strict=op in {"<", ">"}):
+        if (
+            large == letter
+            and op != "=="
+            and _is_positive(small, positive, strict=op in {"<", ">"})
+        ):
             return True
     return False
 

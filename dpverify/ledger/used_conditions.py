@@ -43,7 +43,8 @@ class UsedCondition:
     claim: ClaimSpec
     used: ClaimSpec
     condition: str
-    implied: ClaimSpec | None  # states that the claim's conditions imply it; None if the claim lacks some letters
+    # states that the claim's conditions imply it; None if the claim lacks some letters
+    implied: ClaimSpec | None
     missing: tuple[str, ...] = ()  # the letters that the claim lacks
 
 
@@ -56,13 +57,23 @@ def conditions_of_used_claims(paper: PaperSpec) -> tuple[list[UsedCondition], in
     conditions: list[UsedCondition] = []
     stated = 0
     for claim in paper.claims.values():
-        stated_links = {link for condition in claim.statement().requires for link in _comparisons(condition)}
+        stated_links = {
+            link
+            for condition in claim.statement().requires
+            for link in _comparisons(condition)
+        }
         for used in _used_claims(claim, paper):
-            links = [link for condition in used.statement().requires for link in _comparisons(condition)]
+            links = [
+                link
+                for condition in used.statement().requires
+                for link in _comparisons(condition)
+            ]
             stated += sum(link in stated_links for link in links)
             for link in links:
                 if link not in stated_links:
-                    conditions.append(_used_condition(claim, used, link, len(conditions)))
+                    conditions.append(
+                        _used_condition(claim, used, link, len(conditions))
+                    )
     return conditions, stated
 
 
@@ -73,12 +84,19 @@ def implication_specs(specs: Specs, conditions: Sequence[UsedCondition]) -> Spec
         implied = condition.implied
         if implied is not None:
             paper = specs.papers[condition.claim.paper]
-            empty = replace(paper, info=msgspec.structs.replace(paper.info, key=implied.paper), claims={}, chapters=())
+            empty = replace(
+                paper,
+                info=msgspec.structs.replace(paper.info, key=implied.paper),
+                claims={},
+                chapters=(),
+            )
             papers.setdefault(implied.paper, empty).claims[implied.record.id] = implied
     return Specs(specs.directory, papers)
 
 
-def read_conditions(folder: Path, problems: Problems | None = None) -> list[UnmetRecord]:
+def read_conditions(
+    folder: Path, problems: Problems | None = None
+) -> list[UnmetRecord]:
     """Read the conditions of a paper that are known not to follow; a paper without the file has no such conditions.
 
     Errors in the file are added to ``problems``. If ``problems`` is None, the first error is raised as a `SpecError`.
@@ -105,26 +123,41 @@ def _used_claims(claim: ClaimSpec, paper: PaperSpec) -> Iterator[ClaimSpec]:
 def _comparisons(condition: Compare) -> Iterator[Compare]:
     """Yield the single comparisons of a chain."""
     pairs = zip(condition.operands, condition.operands[1:], strict=False)
-    return (Compare((comparison,), sides) for comparison, sides in zip(condition.ops, pairs, strict=True))
+    return (
+        Compare((comparison,), sides)
+        for comparison, sides in zip(condition.ops, pairs, strict=True)
+    )
 
 
-def _used_condition(claim: ClaimSpec, used: ClaimSpec, link: Compare, number: int) -> UsedCondition:
+def _used_condition(
+    claim: ClaimSpec, used: ClaimSpec, link: Compare, number: int
+) -> UsedCondition:
     """Make the claim that a condition follows, if all its letters are known in the using claim."""
     statement = claim.statement()
     definitions = dict(used.statement().let)
     letters = sorted(free_names(link) - statement.domains.keys())
-    for letter in letters:  # the list grows during the loop by the letters of definitions
+    # the list grows during the loop by the letters of definitions
+    for letter in letters:
         if letter in definitions:
-            inner_letters = free_names(definitions[letter]) - statement.domains.keys() - {*letters}
+            inner_letters = (
+                free_names(definitions[letter]) - statement.domains.keys() - {*letters}
+            )
             letters += sorted(inner_letters)
     missing = tuple(letter for letter in letters if letter not in definitions)
     if missing:
         return UsedCondition(claim, used, to_text(link), None, missing)
-    let = [*claim.record.let, *(definition for definition in used.record.let if definition.symbol in letters)]
-    return UsedCondition(claim, used, to_text(link), _implied(claim, used, link, let, number))
+    let = [
+        *claim.record.let,
+        *(definition for definition in used.record.let if definition.symbol in letters),
+    ]
+    return UsedCondition(
+        claim, used, to_text(link), _implied(claim, used, link, let, number)
+    )
 
 
-def _implied(claim: ClaimSpec, used: ClaimSpec, link: Compare, let: list[Let], number: int) -> ClaimSpec:
+def _implied(
+    claim: ClaimSpec, used: ClaimSpec, link: Compare, let: list[Let], number: int
+) -> ClaimSpec:
     left, right = link.operands
     record = Claim(
         id=f"{claim.record.id}-uses-{used.record.id}-{number}",

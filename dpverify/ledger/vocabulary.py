@@ -8,7 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from dpverify.ledger.errors import FormulaError, Place, Problems, SpecError, shown, suggest
+from dpverify.ledger.errors import (
+    FormulaError,
+    Place,
+    Problems,
+    SpecError,
+    shown,
+    suggest,
+)
 from dpverify.ledger.formula import (
     BUILTINS,
     RESERVED,
@@ -34,36 +41,72 @@ class Assumption:
 
     meaning: str  # in the common letters of ``specs/notation.md``
     arguments: int = 0  # how many symbols of the paper it names
-    problems: tuple[str, ...] = ()  # problems that satisfy it; empty for a condition on the mechanism or the data
+    # problems that satisfy it; empty for a condition on the mechanism or the data
+    problems: tuple[str, ...] = ()
 
 
 #: Tags that every paper may use. A paper may declare more tags with their meaning; a claim uses only declared tags.
 ASSUMPTIONS: dict[str, Assumption] = {
     # the loss
-    "differentiable": Assumption("f(w, x) is differentiable in w for every x", 0, CERTIFIED),
-    "lipschitz": Assumption("the gradient of f(w, x) in w has norm at most G, for all w and x", 1, CERTIFIED),
-    "smooth": Assumption("the gradient of f(w, x) in w is L-Lipschitz in w, for every x", 1, CERTIFIED),
+    "differentiable": Assumption(
+        "f(w, x) is differentiable in w for every x", 0, CERTIFIED
+    ),
+    "lipschitz": Assumption(
+        "the gradient of f(w, x) in w has norm at most G, for all w and x", 1, CERTIFIED
+    ),
+    "smooth": Assumption(
+        "the gradient of f(w, x) in w is L-Lipschitz in w, for every x", 1, CERTIFIED
+    ),
     "bounded-gap": Assumption("F(w_1) - inf F is at most R", 1, CERTIFIED),
     # the data and their order
-    "neighbour-replace-one": Assumption("neighbouring data sets differ by replacing one example"),
-    "fresh-permutation": Assumption("every epoch draws its own uniform permutation of the examples"),
-    "one-permutation": Assumption("one uniform permutation is drawn and used in every epoch"),
-    "any-ordering": Assumption("the order of the examples within each epoch is arbitrary"),
+    "neighbour-replace-one": Assumption(
+        "neighbouring data sets differ by replacing one example"
+    ),
+    "fresh-permutation": Assumption(
+        "every epoch draws its own uniform permutation of the examples"
+    ),
+    "one-permutation": Assumption(
+        "one uniform permutation is drawn and used in every epoch"
+    ),
+    "any-ordering": Assumption(
+        "the order of the examples within each epoch is arbitrary"
+    ),
     # the mechanism and its queries
     "adaptive-queries": Assumption("a query may depend on what was released before it"),
-    "local-queries": Assumption("query i reads only the examples of a set S_i that is fixed in advance"),
-    "bounded-sensitivity": Assumption("query i changes by at most its sensitivity in the 2-norm between neighbours"),
-    "gaussian-mechanism": Assumption("each query is released with spherical Gaussian noise, fresh for each"),
-    "renyi-divergence": Assumption("the Renyi divergence of order z between neighbouring data sets is at most this", 1),
-    "subsampled-without-replacement": Assumption("a query reads a part of the data, drawn without replacement"),
-    "independent-noise": Assumption("the noise of different nodes is independent, and independent of the data order"),
+    "local-queries": Assumption(
+        "query i reads only the examples of a set S_i that is fixed in advance"
+    ),
+    "bounded-sensitivity": Assumption(
+        "query i changes by at most its sensitivity in the 2-norm between neighbours"
+    ),
+    "gaussian-mechanism": Assumption(
+        "each query is released with spherical Gaussian noise, fresh for each"
+    ),
+    "renyi-divergence": Assumption(
+        "the Renyi divergence of order z between neighbouring data sets is at most this",
+        1,
+    ),
+    "subsampled-without-replacement": Assumption(
+        "a query reads a part of the data, drawn without replacement"
+    ),
+    "independent-noise": Assumption(
+        "the noise of different nodes is independent, and independent of the data order"
+    ),
     "noise-off": Assumption("no noise is added"),
     # the iteration
-    "update-of-algorithm-1": Assumption("the iterates are those of the paper's Algorithm 1"),
-    "update-of-algorithm-2": Assumption("the iterates are those of the paper's Algorithm 2"),
+    "update-of-algorithm-1": Assumption(
+        "the iterates are those of the paper's Algorithm 1"
+    ),
+    "update-of-algorithm-2": Assumption(
+        "the iterates are those of the paper's Algorithm 2"
+    ),
     "equal-batches": Assumption("every party draws the same number of examples"),
-    "normalized-update": Assumption("w_{t+1} = w_t - eta v_t/|v_t| for some sequence v_t"),
-    "uniform-output-iterate": Assumption("the output is drawn uniformly from w_1, ..., w_T"),
+    "normalized-update": Assumption(
+        "w_{t+1} = w_t - eta v_t/|v_t| for some sequence v_t"
+    ),
+    "uniform-output-iterate": Assumption(
+        "the output is drawn uniformly from w_1, ..., w_T"
+    ),
 }
 
 _TAG = re.compile(r"([a-z0-9-]+)(?:\(([^()]*)\))?")
@@ -77,22 +120,34 @@ class Tag:
     arguments: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.name}({', '.join(self.arguments)})" if self.arguments else self.name
+        return (
+            f"{self.name}({', '.join(self.arguments)})" if self.arguments else self.name
+        )
 
 
 def parse_tag(text: str, assumptions: Mapping[str, Assumption] = ASSUMPTIONS) -> Tag:
     """Parse a tag. The loader checks whether the symbols that it names are declared."""
     match = _TAG.fullmatch(text.strip())
     if match is None:
-        raise FormulaError(text, "an assumption is a tag, such as fresh-permutation or lipschitz(G)")
+        raise FormulaError(
+            text, "an assumption is a tag, such as fresh-permutation or lipschitz(G)"
+        )
     name = match[1]
     inside = match[2]
     if name not in assumptions:
-        raise FormulaError(text, f"unknown assumption {name!r}{suggest(name, assumptions)}")
-    arguments = tuple(argument.strip() for argument in inside.split(",")) if inside is not None else ()
+        raise FormulaError(
+            text, f"unknown assumption {name!r}{suggest(name, assumptions)}"
+        )
+    arguments = (
+        tuple(argument.strip() for argument in inside.split(","))
+        if inside is not None
+        else ()
+    )
     expected = assumptions[name].arguments
     if len(arguments) != expected:
-        raise FormulaError(text, f"{name} names {expected} symbol(s), got {len(arguments)}")
+        raise FormulaError(
+            text, f"{name} names {expected} symbol(s), got {len(arguments)}"
+        )
     return Tag(name, arguments)
 
 
@@ -106,10 +161,14 @@ class Domain:
     @property
     def names(self) -> frozenset[str]:
         """Symbols in the constraints, including the symbol itself."""
-        return frozenset[str]().union(*(free_names(constraint) for constraint in self.constraints))
+        return frozenset[str]().union(
+            *(free_names(constraint) for constraint in self.constraints)
+        )
 
     def __str__(self) -> str:
-        return ", ".join((self.kind, *(to_text(constraint) for constraint in self.constraints)))
+        return ", ".join(
+            (self.kind, *(to_text(constraint) for constraint in self.constraints))
+        )
 
 
 def parse_domain(text: str) -> Domain:
@@ -117,13 +176,18 @@ def parse_domain(text: str) -> Domain:
     kind, *constraints = _split(text)
     kind = kind.strip()
     if kind not in ("real", "integer", "vector"):
-        rule = f"a domain begins with real or integer{suggest(kind, ('real', 'integer'))}"
+        rule = (
+            f"a domain begins with real or integer{suggest(kind, ('real', 'integer'))}"
+        )
         raise FormulaError(text, rule)
     try:
         parsed = tuple(parse_relation(constraint) for constraint in constraints)
     except FormulaError as error:
         raise FormulaError(text, error.rule) from None
-    return Domain("real" if kind == "real" else "integer" if kind == "integer" else "vector", parsed)
+    return Domain(
+        "real" if kind == "real" else "integer" if kind == "integer" else "vector",
+        parsed,
+    )
 
 
 def _split(text: str) -> Iterator[str]:
@@ -163,12 +227,16 @@ class Vocabulary:
         return node
 
     def _relation_with_pi(self, node: Compare) -> Compare:
-        return Compare(node.ops, tuple(with_pi(operand, self.symbols) for operand in node.operands))
+        return Compare(
+            node.ops, tuple(with_pi(operand, self.symbols) for operand in node.operands)
+        )
 
     def domain(self, text: str, symbol: str) -> Domain:
         """Parse the domain of a symbol; raises `FormulaError`."""
         domain = parse_domain(text)
-        domain = replace(domain, constraints=tuple(map(self._relation_with_pi, domain.constraints)))
+        domain = replace(
+            domain, constraints=tuple(map(self._relation_with_pi, domain.constraints))
+        )
         for constraint in domain.constraints:
             self.check(text, constraint)
         if domain.constraints and symbol not in domain.names:
@@ -180,7 +248,10 @@ class Vocabulary:
         tag = parse_tag(text, self.assumptions)
         for argument in tag.arguments:
             if argument not in self.symbols:
-                raise FormulaError(text, f"unknown symbol {argument!r}{suggest(argument, self.symbols)}")
+                raise FormulaError(
+                    text,
+                    f"unknown symbol {argument!r}{suggest(argument, self.symbols)}",
+                )
         return tag
 
     def check(self, text: str, node: Formula | Compare) -> None:
@@ -194,15 +265,22 @@ class Vocabulary:
         todo = set(names)
         while todo:
             collected |= todo
-            todo = {mentioned for name in todo for mentioned in self.domains[name].names} - collected
+            todo = {
+                mentioned for name in todo for mentioned in self.domains[name].names
+            } - collected
         return collected
 
     def domain_texts(self, texts: Iterable[str]) -> dict[str, str]:
         """Return the domains and roles of all symbols that occur as words in formulas, without parsing them."""
         words = {word for text in texts for word in _NAME.findall(text)}
-        symbols = {name: self.symbols[name] for name in self.with_domains(words & self.symbols.keys())}
+        symbols = {
+            name: self.symbols[name]
+            for name in self.with_domains(words & self.symbols.keys())
+        }
         return {
-            name: f"{symbol.domain}; role {symbol.role}" if symbol.role else symbol.domain
+            name: f"{symbol.domain}; role {symbol.role}"
+            if symbol.role
+            else symbol.domain
             for name, symbol in symbols.items()
         }
 
@@ -217,13 +295,21 @@ def read_vocabulary(claims: ClaimsFile, place: Place, problems: Problems) -> Voc
     """Read the names that a paper declares. Invalid names are included, so that each error is reported only once."""
     problems.extend(_name_problems(claims, place))
     problems.extend(_tag_problems(claims, place))
-    declared = {name: Assumption(tag.meaning, tag.arguments) for name, tag in claims.assumptions.items()}
-    vocabulary = Vocabulary(claims.symbols, {}, claims.functions, claims.quantities, declared | ASSUMPTIONS)
+    declared = {
+        name: Assumption(tag.meaning, tag.arguments)
+        for name, tag in claims.assumptions.items()
+    }
+    vocabulary = Vocabulary(
+        claims.symbols, {}, claims.functions, claims.quantities, declared | ASSUMPTIONS
+    )
     for name, symbol in claims.symbols.items():
         try:
             vocabulary.domains[name] = domain = vocabulary.domain(symbol.domain, name)
             if domain.kind == "vector":
-                raise FormulaError(symbol.domain, "a vector is a letter of a definition; a claim speaks of its norm")
+                raise FormulaError(
+                    symbol.domain,
+                    "a vector is a letter of a definition; a claim speaks of its norm",
+                )
         except FormulaError as error:
             vocabulary.domains[name] = Domain("real")
             problems.append(place.at(f"symbols.{name}.domain").formula_error(error))
@@ -235,9 +321,14 @@ def _tag_problems(claims: ClaimsFile, place: Place) -> Iterator[SpecError]:
     for name, tag in claims.assumptions.items():
         tag_place = place.at(f"assumptions.{name}")
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
-            yield tag_place.error(shown(name), "a tag is made of small letters, digits and single hyphens")
+            yield tag_place.error(
+                shown(name), "a tag is made of small letters, digits and single hyphens"
+            )
         elif name in ASSUMPTIONS:
-            yield tag_place.error(shown(name), f"this tag is there for all papers: {ASSUMPTIONS[name].meaning}")
+            yield tag_place.error(
+                shown(name),
+                f"this tag is there for all papers: {ASSUMPTIONS[name].meaning}",
+            )
         if not tag.meaning.strip():
             yield tag_place.error(shown(tag.meaning), "the meaning must not be empty")
         if tag.arguments < 0:
@@ -255,18 +346,32 @@ def _name_problems(claims: ClaimsFile, place: Place) -> Iterator[SpecError]:
         for name, entry in entries.items():
             name_place = place.at(f"{table}.{name}")
             if not _NAME.fullmatch(name):
-                yield name_place.error(shown(name), "a name is a letter, then up to 59 letters, digits and underscores")
-            elif name in RESERVED or (table == "functions" and name in BUILTINS) or keyword.iskeyword(name):
                 yield name_place.error(
-                    shown(name), "this word belongs to the formula language or to Python; choose another"
+                    shown(name),
+                    "a name is a letter, then up to 59 letters, digits and underscores",
+                )
+            elif (
+                name in RESERVED
+                or (table == "functions" and name in BUILTINS)
+                or keyword.iskeyword(name)
+            ):
+                yield name_place.error(
+                    shown(name),
+                    "this word belongs to the formula language or to Python; choose another",
                 )
             if not entry.latex.strip():
-                yield place.at(f"{table}.{name}.latex").error(shown(entry.latex), "the LaTeX must not be empty")
+                yield place.at(f"{table}.{name}.latex").error(
+                    shown(entry.latex), "the LaTeX must not be empty"
+                )
     for name, function in claims.functions.items():
         if name in claims.symbols:
-            yield place.at(f"functions.{name}").error(shown(name), "a name is a symbol or a function, not both")
+            yield place.at(f"functions.{name}").error(
+                shown(name), "a name is a symbol or a function, not both"
+            )
         if not 1 <= function.arity <= 20:
-            yield place.at(f"functions.{name}.arity").error(shown(function.arity), "an arity is from 1 to 20")
+            yield place.at(f"functions.{name}.arity").error(
+                shown(function.arity), "an arity is from 1 to 20"
+            )
         places = {int(digit) for digit in re.findall("#([1-9])", function.latex)}
         if places and places != set(range(1, function.arity + 1)):
             rule = f"the places in the LaTeX are #1 to #{function.arity}, each at least once"

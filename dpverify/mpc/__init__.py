@@ -16,5 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["PartyError", "Scale", "Session", "choose_scale", "encode"]
 
 __getattr__, __dir__ = lazy_names(
-    __name__, {"fixed_point": "PartyError Scale choose_scale encode", "session": "Session"}
+    __name__,
+    {"fixed_point": "PartyError Scale choose_scale encode", "session": "Session"},
 )

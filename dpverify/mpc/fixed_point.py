@@ -1,9 +1,11 @@
 """Real vectors as integers for a secure sum: limits, units, and the effect of rounding.
 
-Each coordinate of a party's vector is rounded to the nearest multiple of ``unit``, by at most half a unit. Sums of
-integers are exact, so the opened sum of m parties is within m/2 units of the true sum in each coordinate. Replacing one
-example moves one party's vector by at most D in norm. Its integers then move by at most D/unit + sqrt(d), because the
-two roundings of a coordinate together add at most one unit. The noise is calibrated to this sensitivity.
+Each coordinate of a party's vector is rounded to the nearest multiple of ``unit``, by
+at most half a unit. Sums of integers are exact, so the opened sum of m parties is
+within m/2 units of the true sum in each coordinate. Replacing one example moves one
+party's vector by at most D in norm. Its integers then move by at most D/unit + sqrt(d),
+because the two roundings of a coordinate together add at most one unit. The noise is
+calibrated to this sensitivity.
 
 The limits on parties, messages and timeouts, and the error that ends a secure sum, are defined here as well.
 """
@@ -23,7 +25,8 @@ from dpverify.kernels.typing import Indices, Vector
 from dpverify.privacy import binomial_noise, ratio_noise
 
 Noise: TypeAlias = Literal["shares", "bits", "ratio"]
-Inside: TypeAlias = Literal["bits", "ratio"]  # noise that is made inside the computation
+# noise that is made inside the computation
+Inside: TypeAlias = Literal["bits", "ratio"]
 
 MODULUS: Final = (1 << 61) - 1  # prime
 RANGE: Final = 1 << 58  # the absolute values of sums and noise are below it
@@ -31,7 +34,8 @@ LEAST_PARTIES: Final = 3  # an honest majority of two parties would be both of t
 MOST_PARTIES: Final = 16  # keys of MPyC's shared randomness grow as binomial(m, t)
 LONGEST_TIMEOUT: Final = 60.0
 MOST_NUMBERS: Final = 1 << 22  # numbers in one opening
-MOST_INSIDE: Final = 1 << 16  # numbers in a message of noise made inside: 256 bits for 256 coordinates
+# numbers in a message of noise made inside: 256 bits for 256 coordinates
+MOST_INSIDE: Final = 1 << 16
 
 
 class PartyError(ArgumentError):
@@ -42,7 +46,10 @@ class PartyError(ArgumentError):
         self.args = (" ".join(message.split()),)
 
 
-DEVIATIONS: Final[dict[Inside, float]] = {"bits": binomial_noise.DEVIATION, "ratio": ratio_noise.DEVIATION}
+DEVIATIONS: Final[dict[Inside, float]] = {
+    "bits": binomial_noise.DEVIATION,
+    "ratio": ratio_noise.DEVIATION,
+}
 LEAST_DEVIATION = 8.0  # in units; smaller noise would not hide the rounding
 
 
@@ -55,12 +62,14 @@ class Scale:
     unit : float
         Value of one unit.
     share : float
-        Standard deviation, in units, of the Gaussian that each party adds; 0 if parties add no noise.
+        Standard deviation, in units, of the Gaussian that each party adds; 0 if parties
+        add no noise.
     inside : str or None
-        Method for noise made inside the computation: from shared random ``bits``, or by the ``ratio`` of uniforms. None
-        if no noise is made inside.
+        Method for noise made inside the computation: from shared random ``bits``, or by
+        the ``ratio`` of uniforms. None if no noise is made inside.
     deviation : float
-        Standard deviation of the noise of a coordinate of the opened sum, in the scale of the values.
+        Standard deviation of the noise of a coordinate of the opened sum, in the scale
+        of the values.
     """
 
     unit: float
@@ -75,7 +84,12 @@ def largest_sigma(noise: Inside, dimension: int) -> float:
 
 
 def choose_scale(
-    noise: Noise, sensitivity: float, sigma: float, parties: int, dimension: int, fraction_bits: int
+    noise: Noise,
+    sensitivity: float,
+    sigma: float,
+    parties: int,
+    dimension: int,
+    fraction_bits: int,
 ) -> Scale:
     """Return the scale for noise of ``sigma`` times the sensitivity of the integers.
 
@@ -90,8 +104,13 @@ def choose_scale(
         return Scale(unit)
     if noise != "shares":
         deviation = DEVIATIONS[noise]
-        if deviation / sigma < 2.0 * root:  # rounding could move the integers as much as the data
-            raise check.ArgumentError("sigma", sigma, f"must be at most {deviation / (2.0 * root):g} for noise={noise}")
+        # rounding could move the integers as much as the data
+        if deviation / sigma < 2.0 * root:
+            raise check.ArgumentError(
+                "sigma",
+                sigma,
+                f"must be at most {deviation / (2.0 * root):g} for noise={noise}",
+            )
         unit = sensitivity / (deviation / sigma - root)
         return Scale(unit, 0.0, noise, deviation * unit)
     honest = parties - (parties - 1) // 2
@@ -101,7 +120,9 @@ def choose_scale(
         raise check.ArgumentError("sigma", sigma, rule)
     if 64.0 * share > RANGE // (2 * parties):
         raise check.ArgumentError(
-            "fraction_bits", fraction_bits, "must be smaller: noise is beyond the fixed-point range"
+            "fraction_bits",
+            fraction_bits,
+            "must be smaller: noise is beyond the fixed-point range",
         )
     return Scale(unit, share, None, share * math.sqrt(parties) * unit)
 
@@ -109,11 +130,17 @@ def choose_scale(
 def encode(values: Vector, unit: float, parties: int) -> Indices:
     """Return the values rounded to whole units; raise an ArgumentError if one is not finite or beyond the range."""
     if not np.isfinite(values).all():
-        raise check.ArgumentError("gradient", float(values[~np.isfinite(values)][0]), "must be finite")
+        raise check.ArgumentError(
+            "gradient", float(values[~np.isfinite(values)][0]), "must be finite"
+        )
     scaled = np.rint(values / unit)
     limit = RANGE // (2 * parties)
     if (size := float(np.abs(scaled).max(initial=0.0))) > limit:
-        raise check.ArgumentError("gradient", size * unit, f"must be within the fixed-point range, {limit * unit:g}")
+        raise check.ArgumentError(
+            "gradient",
+            size * unit,
+            f"must be within the fixed-point range, {limit * unit:g}",
+        )
     units: Indices = scaled.astype(np.int64)
     return units
 

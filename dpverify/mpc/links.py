@@ -1,8 +1,9 @@
 """Connections between parties: set-up within a time limit, comparison of settings, and monitoring.
 
-A connection belongs to a party only after a complete greeting from an expected party. All other connections are
-dropped, and the run continues. A message that is longer than the protocol allows ends the run before the message is
-stored; the error names the party that sent it.
+A connection belongs to a party only after a complete greeting from an expected party.
+All other connections are dropped, and the run continues. A message that is longer than
+the protocol allows ends the run before the message is stored; the error names the party
+that sent it.
 
 MPyC itself waits forever for a party that is stopped. Here each party regularly sends a sign of life while it waits. If
 a party is silent for longer than the timeout, the run of all parties ends with an error that names it. A party that
@@ -27,11 +28,13 @@ from mpyc.runtime import Runtime
 
 from dpverify.mpc.fixed_point import MOST_INSIDE, MOST_NUMBERS, PartyError
 
-# Labels of our own messages. MPyC's labels are 64-bit hashes, which equal one of ours with probability about 2^-62.
+# Labels of our own messages. MPyC's labels are 64-bit hashes, which equal one of ours
+# with probability about 2^-62.
 HELLO, ALIVE, FAILED, OPENS, DONE = (-(1 << 63) + i for i in range(5))
 MOST_HELLO = 1 << 16  # bytes of a greeting or of a reason for a failure
 
-# MPyC's formats: the index of the connecting party, which its keys follow; then the label and size of each message.
+# MPyC's formats: the index of the connecting party, which its keys follow; then the
+# label and size of each message.
 PARTY = struct.Struct("<H")
 HEADER = struct.Struct("<qI")
 
@@ -39,7 +42,17 @@ HEADER = struct.Struct("<qI")
 class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
     """One connection. It receives messages of MPyC, and messages about the state of the peer."""
 
-    __slots__ = ("__weakref__", "done", "heard", "hello", "knows", "mine", "opening", "theirs", "watch")
+    __slots__ = (
+        "__weakref__",
+        "done",
+        "heard",
+        "hello",
+        "knows",
+        "mine",
+        "opening",
+        "theirs",
+        "watch",
+    )
 
     def __init__(self, watch: Peers, peer: int | None = None) -> None:
         super().__init__(watch.runtime, peer)
@@ -48,15 +61,20 @@ class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
         self.done = False
         self.knows = False  # whether the peer has said that the run failed
         self.hello: asyncio.Future[bytes] = watch.loop.create_future()
-        self.mine = deque[str]()  # openings that this party has announced, but not yet the peer
-        self.theirs = deque[str]()  # openings that the peer has announced, but not yet this party
+        # openings that this party has announced, but not yet the peer
+        self.mine = deque[str]()
+        # openings that the peer has announced, but not yet this party
+        self.theirs = deque[str]()
         self.opening = 0  # size of the peer's latest opening
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Send MPyC's greeting and then our settings; a server sends the settings once it knows the peer."""
         super().connection_made(transport)
-        # Small messages would be delayed. asyncio sets this option, except for sockets from `socket.create_server`.
-        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # Small messages would be delayed. asyncio sets this option, except for sockets
+        # from `socket.create_server`.
+        transport.get_extra_info("socket").setsockopt(
+            socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
+        )
         self.watch.add(self)
         if self.peer_pid is not None:
             self.send(HELLO, self.watch.hello)
@@ -72,7 +90,9 @@ class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
         try:
             self._sort()
         except (KeyError, IndexError, AttributeError, asyncio.InvalidStateError):
-            self.watch.fail(f"party {self.peer_pid} sent what is no message of this protocol")
+            self.watch.fail(
+                f"party {self.peer_pid} sent what is no message of this protocol"
+            )
 
     def _admit(self) -> bool:
         """Test whether an expected party has connected and sent its index, its keys and its greeting."""
@@ -90,7 +110,9 @@ class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
         if (
             label != HELLO
             or size > MOST_HELLO
-            or (is_complete and not is_greeting(bytes(self.bytes[begin : begin + size])))
+            or (
+                is_complete and not is_greeting(bytes(self.bytes[begin : begin + size]))
+            )
         ):
             self._drop()
             return False
@@ -113,7 +135,9 @@ class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
             label, size = HEADER.unpack_from(self.bytes)
             if size > self._most(label):
                 limit = self._most(label)
-                self.watch.fail(f"party {self.peer_pid} sent a message of {size} bytes, and {limit} is the most")
+                self.watch.fail(
+                    f"party {self.peer_pid} sent a message of {size} bytes, and {limit} is the most"
+                )
                 self.bytes.clear()
                 self.transport.abort()
                 return
@@ -175,14 +199,23 @@ def numbers_of(announced: str) -> int:
 
 
 BEAT_FRACTION = 0.25  # time between two signs of life, as a fraction of the timeout
-LINGER_SECONDS = 5.0  # longest time in seconds that a party which gives up waits for the others to read the reason
-MAX_STRANGERS = 32  # connections without a greeting; a new connection replaces the oldest
+# longest time in seconds that a party which gives up waits for the others to read the
+# reason
+LINGER_SECONDS = 5.0
+# connections without a greeting; a new connection replaces the oldest
+MAX_STRANGERS = 32
 
 
 class Peers:
     """All connections of one party, and the first failure, which ends them."""
 
-    def __init__(self, runtime: Runtime, same: Mapping[str, Any], own: Mapping[str, Any], timeout: float) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        same: Mapping[str, Any],
+        own: Mapping[str, Any],
+        timeout: float,
+    ) -> None:
         self.runtime = runtime
         self.loop = runtime._loop
         self.timeout = timeout
@@ -197,7 +230,9 @@ class Peers:
     @property
     def links(self) -> list[Link]:
         """The established connections, in the order of parties."""
-        return [p.protocol for p in self.runtime.parties if isinstance(p.protocol, Link)]
+        return [
+            p.protocol for p in self.runtime.parties if isinstance(p.protocol, Link)
+        ]
 
     def add(self, link: Link) -> None:
         """Add a connection; of the connections without a greeting, only the latest are kept."""
@@ -215,7 +250,11 @@ class Peers:
     def expected(self, begin: bytes | bytearray) -> bool:
         """Test whether the first bytes of a connection can come from a party that has yet to connect."""
         pid = self.runtime.pid
-        names = [PARTY.pack(peer) for peer in range(pid) if not isinstance(self.runtime.parties[peer].protocol, Link)]
+        names = [
+            PARTY.pack(peer)
+            for peer in range(pid)
+            if not isinstance(self.runtime.parties[peer].protocol, Link)
+        ]
         return any(name.startswith(bytes(begin[: PARTY.size])) for name in names)
 
     def fail(self, why: str) -> None:
@@ -223,7 +262,8 @@ class Peers:
         if self.failed.done():
             return
         self.failed.set_result(why)
-        self.loop.set_exception_handler(lambda _loop, _context: None)  # MPyC's tasks are interrupted
+        # MPyC's tasks are interrupted
+        self.loop.set_exception_handler(lambda _loop, _context: None)
         for link in self.made:
             if not link.transport.is_closing():
                 link.send(FAILED, why.encode()[:MOST_HELLO])
@@ -242,33 +282,61 @@ class Peers:
             mine = link.mine.popleft()
             theirs = link.theirs.popleft()
             if mine != theirs:
-                self.fail(f"party {link.peer_pid} opens {theirs}, and party {self.runtime.pid} {mine}")
+                self.fail(
+                    f"party {link.peer_pid} opens {theirs}, and party {self.runtime.pid} {mine}"
+                )
 
-    async def connect(self, listener: socket.socket, patience: float) -> list[dict[str, Any]]:
+    async def connect(
+        self, listener: socket.socket, patience: float
+    ) -> list[dict[str, Any]]:
         """Accept earlier parties, connect to later ones, compare settings; return the description of each party."""
         pid = self.runtime.pid
         parties = self.runtime.parties
         if len(self.hello) > MOST_HELLO:
-            raise PartyError(f"party {pid} has settings of {len(self.hello)} bytes, and {MOST_HELLO} is the most")
-        server = await self.loop.create_server(lambda: Link(self), sock=listener) if pid else None
+            raise PartyError(
+                f"party {pid} has settings of {len(self.hello)} bytes, and {MOST_HELLO} is the most"
+            )
+        server = (
+            await self.loop.create_server(lambda: Link(self), sock=listener)
+            if pid
+            else None
+        )
         deadline = time.monotonic() + patience
-        calls = [self.loop.create_task(self._call(peer.pid, peer.host, peer.port)) for peer in parties[pid + 1 :]]
+        calls = [
+            self.loop.create_task(self._call(peer.pid, peer.host, peer.port))
+            for peer in parties[pid + 1 :]
+        ]
         try:
-            await self.until(asyncio.wait_for(asyncio.shield(self._connected), patience))
+            await self.until(
+                asyncio.wait_for(asyncio.shield(self._connected), patience)
+            )
             left = max(deadline - time.monotonic(), 0.1)
-            greetings = {link.peer_pid: await self.until(asyncio.wait_for(link.hello, left)) for link in self.links}
+            greetings = {
+                link.peer_pid: await self.until(asyncio.wait_for(link.hello, left))
+                for link in self.links
+            }
         except TimeoutError:
-            missing = [p.pid for p in parties if p.pid != pid and not isinstance(p.protocol, Link)]
-            places = (f"{i} ({parties[i].host}:{parties[i].port})" if i > pid else f"{i}" for i in missing)
-            raise PartyError(f"party {', '.join(places) or 'unknown'} did not come within {patience:g} s") from None
+            missing = [
+                p.pid
+                for p in parties
+                if p.pid != pid and not isinstance(p.protocol, Link)
+            ]
+            places = (
+                f"{i} ({parties[i].host}:{parties[i].port})" if i > pid else f"{i}"
+                for i in missing
+            )
+            raise PartyError(
+                f"party {', '.join(places) or 'unknown'} did not come within {patience:g} s"
+            ) from None
         finally:
             for call in calls:
                 call.cancel()
             if server is not None:
                 server.close()
-        descriptions = {peer: self._compare(peer, greeting) for peer, greeting in sorted(greetings.items())} | {
-            pid: self._own
-        }
+        descriptions = {
+            peer: self._compare(peer, greeting)
+            for peer, greeting in sorted(greetings.items())
+        } | {pid: self._own}
         return [descriptions[i] for i in range(len(parties))]
 
     async def _call(self, peer: int, host: str, port: int) -> None:
@@ -287,13 +355,21 @@ class Peers:
         """Return a peer's description of itself; raise a PartyError that names the first setting that differs."""
         try:
             theirs, description = json.loads(greeting)
-            mine, names = json.loads(self.hello)[0], sorted(self._same.keys() | theirs.keys())
+            mine, names = (
+                json.loads(self.hello)[0],
+                sorted(self._same.keys() | theirs.keys()),
+            )
         except (ValueError, AttributeError, TypeError):
             raise PartyError(f"party {peer} sent what is no greeting") from None
         for name in names:
             if mine.get(name) != theirs.get(name):
-                low, high = sorted(((self.runtime.pid, mine.get(name)), (peer, theirs.get(name))), key=lambda x: x[0])
-                raise PartyError(f"party {low[0]} has {name} = {low[1]}, and party {high[0]} has {high[1]}")
+                low, high = sorted(
+                    ((self.runtime.pid, mine.get(name)), (peer, theirs.get(name))),
+                    key=lambda x: x[0],
+                )
+                raise PartyError(
+                    f"party {low[0]} has {name} = {low[1]}, and party {high[0]} has {high[1]}"
+                )
         return dict(description)
 
     async def until(self, work: Any) -> Any:
@@ -304,10 +380,20 @@ class Peers:
             for link in self.links:
                 if not link.transport.is_closing():
                     link.send(ALIVE, b"")
-            await asyncio.wait({task, self.failed}, timeout=BEAT_FRACTION * self.timeout, return_when="FIRST_COMPLETED")
-            silent = [p for p in self.links if self._silent(max(p.heard, began)) and not p.done]
+            await asyncio.wait(
+                {task, self.failed},
+                timeout=BEAT_FRACTION * self.timeout,
+                return_when="FIRST_COMPLETED",
+            )
+            silent = [
+                p
+                for p in self.links
+                if self._silent(max(p.heard, began)) and not p.done
+            ]
             if silent and not task.done():
-                self.fail(f"party {silent[0].peer_pid} was silent for {self.timeout:g} s")
+                self.fail(
+                    f"party {silent[0].peer_pid} was silent for {self.timeout:g} s"
+                )
             if self.failed.done():
                 task.cancel()
                 raise PartyError(self.failed.result())
@@ -322,7 +408,11 @@ class Peers:
             link.send(DONE, b"")
         began = time.monotonic()
         while not all(link.done for link in self.links) and not self.failed.done():
-            silent = [p.peer_pid for p in self.links if not p.done and self._silent(max(p.heard, began))]
+            silent = [
+                p.peer_pid
+                for p in self.links
+                if not p.done and self._silent(max(p.heard, began))
+            ]
             if silent:
                 self.fail(f"party {silent[0]} was silent for {self.timeout:g} s")
             await asyncio.sleep(0.01)
@@ -339,9 +429,15 @@ class Peers:
         until = time.monotonic() + min(self.timeout, LINGER_SECONDS)
         while self.failed.done() and time.monotonic() < until:
             await asyncio.sleep(0.02)
-            if all(link.knows or link.transport.is_closing() or self._silent(link.heard) for link in self.links):
+            if all(
+                link.knows or link.transport.is_closing() or self._silent(link.heard)
+                for link in self.links
+            ):
                 break
         for link in self.made:
             link.transport.close()
-        while any(link.transport.get_write_buffer_size() for link in self.links) and time.monotonic() < until:
+        while (
+            any(link.transport.get_write_buffer_size() for link in self.links)
+            and time.monotonic() < until
+        ):
             await asyncio.sleep(0.01)

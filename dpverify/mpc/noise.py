@@ -33,12 +33,16 @@ CHUNK: Final = 256  # coordinates at a time; this bounds the memory
 
 def own_noise(drawn: Random, share: float, size: int) -> Indices:
     """Return the noise that one party adds, shape (size,): Gaussians of deviation ``share``, rounded to whole units."""
-    return np.array([round(drawn.gauss(0.0, share)) for _ in range(size)], dtype=np.int64)
+    return np.array(
+        [round(drawn.gauss(0.0, share)) for _ in range(size)], dtype=np.int64
+    )
 
 
 def binomial_noise(mpc: Any, field: Any, size: int) -> Any:
     """Return shares of independent numbers, shape (size,), with the law of :mod:`dpverify.privacy.binomial_noise`."""
-    chunks = [_chunk(mpc, field, min(CHUNK, size - start)) for start in range(0, size, CHUNK)]
+    chunks = [
+        _chunk(mpc, field, min(CHUNK, size - start)) for start in range(0, size, CHUNK)
+    ]
     return mpc.np_concatenate(chunks) if len(chunks) > 1 else chunks[0]
 
 
@@ -74,18 +78,24 @@ async def _accepted(mpc: Any, field: Any, pairs: int, limit: int) -> Any:
     cell = unit_vector(mpc, bits[:, FIRST_BITS : FIRST_BITS + CELL_BITS])
     place = bits[:, FIRST_BITS + CELL_BITS :] @ _weights(PLACE_BITS)
     edge = mpc.np_sum(first * (cell @ accepted.T.astype(object)), axis=1)
-    inside = await mpc.output(await shifted(mpc, field, edge - place + ((1 << SHIFT_BITS) - 1)))
+    inside = await mpc.output(
+        await shifted(mpc, field, edge - place + ((1 << SHIFT_BITS) - 1))
+    )
     selected = np.flatnonzero(inside.value)[:limit]
     if not len(selected):
         return selected
-    factor = (cell[selected] @ reciprocal.astype(object)) * (first[selected] @ _weights(FIRST_BITS))
+    factor = (cell[selected] @ reciprocal.astype(object)) * (
+        first[selected] @ _weights(FIRST_BITS)
+    )
     ratio = (2 * place[selected] + 1) * factor + (1 << (SHIFT_BITS - 1))
     return await shifted(mpc, field, ratio)
 
 
 def _finished(mpc: Any, field: Any, sizes: Any) -> Any:
     """Return the numbers with random signs and with smoothing noise."""
-    extra = mpc.np_random_bits(field, len(sizes) * (1 + 2 * SMOOTH_BITS)).reshape(len(sizes), 1 + 2 * SMOOTH_BITS)
+    extra = mpc.np_random_bits(field, len(sizes) * (1 + 2 * SMOOTH_BITS)).reshape(
+        len(sizes), 1 + 2 * SMOOTH_BITS
+    )
     smooth = np.concatenate((_weights(SMOOTH_BITS), -_weights(SMOOTH_BITS)))
     return sizes * (1 - 2 * extra[:, 0]) + extra[:, 1:] @ smooth
 
@@ -96,7 +106,9 @@ def first_one(mpc: Any, bits: Any) -> Any:
     step = 1
     zeros = 1 - bits
     while step < width:  # whether all bits up to each position are 0, by doubling
-        zeros = mpc.np_concatenate((zeros[:, :step], zeros[:, step:] * zeros[:, :-step]), axis=1)
+        zeros = mpc.np_concatenate(
+            (zeros[:, :step], zeros[:, step:] * zeros[:, :-step]), axis=1
+        )
         step *= 2
     return mpc.np_concatenate((bits[:, :1], zeros[:, :-1] - zeros[:, 1:]), axis=1)
 
@@ -126,7 +138,11 @@ async def shifted(mpc: Any, field: Any, values: Any) -> Any:
     high = compared(mpc, less[:, SHIFT_BITS:], same[:, SHIFT_BITS:])
     wraps = high[:, 0] + high[:, 1] * low[:, 0]
     borrows = low[:, 0] + low[:, 1] * wraps
-    remainder = (opened & ((1 << SHIFT_BITS) - 1)) - mask[:, :SHIFT_BITS] @ _weights(SHIFT_BITS) - wraps
+    remainder = (
+        (opened & ((1 << SHIFT_BITS) - 1))
+        - mask[:, :SHIFT_BITS] @ _weights(SHIFT_BITS)
+        - wraps
+    )
     return (values - remainder - borrows * (1 << SHIFT_BITS)) * HALF
 
 
@@ -142,7 +158,9 @@ def compared(mpc: Any, less: Any, same: Any) -> Any:
             (less[:, odd:-1:2], same[:, odd:-1:2]), axis=1
         )
         half = width // 2
-        less = mpc.np_concatenate((less[:, :odd], less[:, odd + 1 :: 2] + products[:, :half]), axis=1)
+        less = mpc.np_concatenate(
+            (less[:, :odd], less[:, odd + 1 :: 2] + products[:, :half]), axis=1
+        )
         same = mpc.np_concatenate((same[:, :odd], products[:, half:]), axis=1)
     return mpc.np_concatenate((less, same), axis=1)
 

@@ -20,14 +20,22 @@ from dpverify.mpc.fixed_point import PartyError
 
 HOST: Final = "127.0.0.1"
 POLL: Final = 0.2  # seconds between two checks of the children
-GRACE: Final = 10.0  # seconds that children have to end after one of them has ended; more than links.LINGER_SECONDS
+# seconds that children have to end after one of them has ended; more than
+# links.LINGER_SECONDS
+GRACE: Final = 10.0
 READ: Final = 1 << 16
 
 
 def python_command(code: str, *words: str) -> list[str]:
     """Return the command of a child that runs code of dpverify, regardless of files in the working directory."""
     root = str(Path(__file__).resolve().parents[2])
-    return [sys.executable, "-P", "-c", f"import sys; sys.path.append({root!r}); {code}", *words]
+    return [
+        sys.executable,
+        "-P",
+        "-c",
+        f"import sys; sys.path.append({root!r}); {code}",
+        *words,
+    ]
 
 
 class Party:
@@ -37,7 +45,11 @@ class Party:
         pipe = subprocess.PIPE
         self.index = index
         self.process = subprocess.Popen(
-            python_command(code), pass_fds=[listener.fileno()], stdin=pipe, stdout=pipe, stderr=pipe
+            python_command(code),
+            pass_fds=[listener.fileno()],
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
         )
         self.unsent = b""
         self.output = bytearray()
@@ -56,7 +68,12 @@ class Party:
         if self.process.returncode is not None:
             return False
         with suppress(ChildProcessError, AttributeError):
-            return os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
+            return (
+                os.waitid(
+                    os.P_PID, self.process.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT
+                )
+                is not None
+            )
         return False
 
 
@@ -67,14 +84,23 @@ class PartyProcesses:
     ended, measured with ``clock``.
     """
 
-    def __init__(self, parties: int, code: str, timeout: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        parties: int,
+        code: str,
+        timeout: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.timeout = timeout
-        self.listeners = [socket.create_server((HOST, 0), backlog=parties) for _ in range(parties)]
+        self.listeners = [
+            socket.create_server((HOST, 0), backlog=parties) for _ in range(parties)
+        ]
         self.parties: list[Party] = []
         self._code = code
         self._clock = clock
         self._selector = selectors.DefaultSelector()
-        self._ended_at: float | None = None  # when the first party was seen to have ended
+        # when the first party was seen to have ended
+        self._ended_at: float | None = None
 
     def __enter__(self) -> Self:
         try:
@@ -88,7 +114,11 @@ class PartyProcesses:
     def __exit__(self, *_: object) -> None:
         for party in self.parties:
             party.process.kill()
-            for pipe in (party.process.stdin, party.process.stdout, party.process.stderr):
+            for pipe in (
+                party.process.stdin,
+                party.process.stdout,
+                party.process.stderr,
+            ):
                 if pipe is not None:
                     with suppress(BrokenPipeError):
                         pipe.close()
@@ -120,7 +150,9 @@ class PartyProcesses:
         while True:
             while all(b"\n" in party.output for party in self.parties):
                 yield [_take_line(party) for party in self.parties]
-            if not self._selector.get_map() and all(p.process.poll() is not None for p in self.parties):
+            if not self._selector.get_map() and all(
+                p.process.poll() is not None for p in self.parties
+            ):
                 break
             self._exchange()
             self._judge()
@@ -135,7 +167,11 @@ class PartyProcesses:
                 continue
             with suppress(BlockingIOError):
                 data = os.read(key.fd, READ)
-                (party.output if key.fileobj is party.process.stdout else party.errors).extend(data)
+                (
+                    party.output
+                    if key.fileobj is party.process.stdout
+                    else party.errors
+                ).extend(data)
                 if not data:
                     self._selector.unregister(key.fileobj)
 
@@ -144,7 +180,9 @@ class PartyProcesses:
         assert stream is not None
         with suppress(BlockingIOError):
             try:
-                party.unsent = party.unsent[os.write(stream.fileno(), party.unsent[:READ]) :]
+                party.unsent = party.unsent[
+                    os.write(stream.fileno(), party.unsent[:READ]) :
+                ]
             except BrokenPipeError:  # the party has ended; its last line has the reason
                 party.unsent = b""
             if not party.unsent:
@@ -161,7 +199,9 @@ class PartyProcesses:
             elif party.stopped_at is None:
                 party.stopped_at = now
             elif now - party.stopped_at > self.timeout:
-                raise PartyError(f"party {party.index} was stopped for {self.timeout:g} s")
+                raise PartyError(
+                    f"party {party.index} was stopped for {self.timeout:g} s"
+                )
         running = [party for party in self.parties if party.process.poll() is None]
         if len(running) == len(self.parties):
             return
@@ -172,7 +212,9 @@ class PartyProcesses:
         if running and now - self._ended_at > longest:
             self._report()
             names = ", ".join(str(party.index) for party in running)
-            raise PartyError(f"party {names} did not end within {longest:g} s of the others")
+            raise PartyError(
+                f"party {names} did not end within {longest:g} s of the others"
+            )
 
     def _report(self) -> None:
         """If a party failed, raise a PartyError with the most frequent reason, or with the party that died."""
@@ -181,7 +223,9 @@ class PartyProcesses:
         if reasons:
             raise PartyError(max(reasons, key=reasons.count))
         if failed:
-            raise PartyError(f"party {failed[0].index} died, with exit code {failed[0].process.returncode}")
+            raise PartyError(
+                f"party {failed[0].index} died, with exit code {failed[0].process.returncode}"
+            )
 
 
 def _take_line(party: Party) -> bytes:

@@ -49,13 +49,16 @@ def load_mpyc() -> ModuleType:
     sys.argv = sys.argv[:1]
     logging.disable(logging.CRITICAL)
     try:
-        if "mpyc.runtime" not in sys.modules:  # MPyC uses the current event loop, or makes one
+        # MPyC uses the current event loop, or makes one
+        if "mpyc.runtime" not in sys.modules:
             asyncio.set_event_loop(asyncio.new_event_loop())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return importlib.import_module("mpyc.runtime")
     except ImportError:
-        raise PartyError("MPyC is not installed: pip install -e '.[mpc]' in a checkout") from None
+        raise PartyError(
+            "MPyC is not installed: pip install -e '.[mpc]' in a checkout"
+        ) from None
     finally:
         sys.argv = words
         root.handlers[:] = handlers
@@ -73,8 +76,9 @@ class Session:
     peers : sequence of (host, port)
         Addresses of all parties, including this one.
     same, own : mapping
-        Settings that must be the same for all parties, and facts about this party; values must be valid JSON. The
-        attribute ``told`` has the facts about all parties, in their order.
+        Settings that must be the same for all parties, and facts about this party;
+        values must be valid JSON. The attribute ``told`` has the facts about all
+        parties, in their order.
     timeout : float
         Seconds after which a silent party ends the run.
     patience : float
@@ -85,7 +89,8 @@ class Session:
     Raises
     ------
     ArgumentError, PartyError
-        If there are fewer than three parties, a party does not connect, or settings differ.
+        If there are fewer than three parties, a party does not connect, or settings
+        differ.
     """
 
     def __init__(
@@ -102,7 +107,9 @@ class Session:
         m = check.whole(LEAST_PARTIES, MOST_PARTIES, parties=len(peers))
         check.whole(0, m - 1, index=index)
         if not 0.0 < timeout <= LONGEST_TIMEOUT:
-            raise check.ArgumentError("timeout", timeout, "must be above 0 and at most 60 seconds")
+            raise check.ArgumentError(
+                "timeout", timeout, "must be above 0 and at most 60 seconds"
+            )
         module = load_mpyc()
         from dpverify.mpc.links import Peers
 
@@ -116,9 +123,13 @@ class Session:
             try:
                 listener = socket.create_server(peers[index])
             except OSError as error:
-                raise PartyError(f"cannot listen at {peers[index][0]}:{peers[index][1]}: {error}") from None
+                raise PartyError(
+                    f"cannot listen at {peers[index][0]}:{peers[index][1]}: {error}"
+                ) from None
         try:
-            self.told = self._run(self._watch.connect(listener, check.positive(patience=patience)))
+            self.told = self._run(
+                self._watch.connect(listener, check.positive(patience=patience))
+            )
         except PartyError as error:
             self.__exit__(None, error, None)
             raise
@@ -126,11 +137,17 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+    def __exit__(
+        self, kind: object, error: BaseException | None, trace: object
+    ) -> None:
         if error is None:
             self._run(self._watch.finish())
         else:
-            self._watch.fail(str(error) if isinstance(error, PartyError) else f"party {self.index}: {error}")
+            self._watch.fail(
+                str(error)
+                if isinstance(error, PartyError)
+                else f"party {self.index}: {error}"
+            )
             closing = self.mpc._loop.create_task(self._watch.close())
             while not closing.done():  # `close` has a time limit
                 with suppress(
@@ -146,14 +163,22 @@ class Session:
         """
         check.whole(0, MOST_NUMBERS, numbers=len(values))
         mine = self._checked(values)
-        how = {None: "", "bits": ", with noise from bits", "ratio": ", with noise by the ratio of uniforms"}
+        how = {
+            None: "",
+            "bits": ", with noise from bits",
+            "ratio": ", with noise by the ratio of uniforms",
+        }
         self._watch.announce(f"{len(values)} numbers{how[inside]}")
-        return np.asarray(self._run(self._watch.until(self._opened(mine, inside))), dtype=np.int64)
+        return np.asarray(
+            self._run(self._watch.until(self._opened(mine, inside))), dtype=np.int64
+        )
 
     def _checked(self, values: Indices) -> Indices:
         limit = RANGE // (2 * self.parties)
         if len(values) and int(np.abs(values).max()) > limit:
-            raise check.ArgumentError("values", int(np.abs(values).max()), f"must be at most {limit} in size")
+            raise check.ArgumentError(
+                "values", int(np.abs(values).max()), f"must be at most {limit} in size"
+            )
         return values
 
     async def _opened(self, values: Indices, inside: Inside | None) -> list[int]:
@@ -172,11 +197,15 @@ class Session:
             result: T = self.mpc._loop.run_until_complete(work)
         except RuntimeError:  # MPyC stops the loop if it cannot read a message
             failed = self._watch.failed
-            raise PartyError(failed.result() if failed.done() else "a party sent what cannot be read") from None
+            raise PartyError(
+                failed.result() if failed.done() else "a party sent what cannot be read"
+            ) from None
         return result
 
 
-def start_runtime(module: ModuleType, index: int, peers: Sequence[tuple[str, int]]) -> Any:
+def start_runtime(
+    module: ModuleType, index: int, peers: Sequence[tuple[str, int]]
+) -> Any:
     """Return MPyC's runtime for these parties, set up so that it never unpickles a message."""
     import mpyc
 
@@ -186,7 +215,18 @@ def start_runtime(module: ModuleType, index: int, peers: Sequence[tuple[str, int
         options.no_log, options.no_prss, options.no_async = True, False, len(peers) == 1
         options.mix32_64bit = True  # send numbers as bytes; by default they are pickled
         options.threshold = (len(peers) - 1) // 2
-        runtime = module.Runtime(index, [module.Party(i, *peer) for i, peer in enumerate(peers)], options)
-    for name in ("sectypes", "asyncoro", "mpctools", "seclists", "secpols", "secgroups", "random", "statistics"):
+        runtime = module.Runtime(
+            index, [module.Party(i, *peer) for i, peer in enumerate(peers)], options
+        )
+    for name in (
+        "sectypes",
+        "asyncoro",
+        "mpctools",
+        "seclists",
+        "secpols",
+        "secgroups",
+        "random",
+        "statistics",
+    ):
         sys.modules[f"mpyc.{name}"].runtime = runtime  # type: ignore[attr-defined]  # as MPyC's own set-up does
     return runtime

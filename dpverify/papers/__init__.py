@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpverify.harness.run.registry import Index, PaperChecks
 
-INDEX = Path(__file__).with_name("index.json")  # Generated from the files with checks by ``.ci/generated.py --write``
+# Generated from the files with checks by ``.ci/generated.py --write``
+INDEX = Path(__file__).with_name("index.json")
 
 
 @cache
@@ -26,7 +27,11 @@ def load(key: str) -> PaperChecks | None:
 
 def packages() -> list[str]:
     """Return the names of the papers' packages."""
-    return [f"{__name__}.{package.name}" for package in iter_modules([str(INDEX.parent)]) if package.ispkg]
+    return [
+        f"{__name__}.{package.name}"
+        for package in iter_modules([str(INDEX.parent)])
+        if package.ispkg
+    ]
 
 
 @cache

@@ -9,7 +9,12 @@ from dpverify.lazy import lazy_names
 if TYPE_CHECKING:
     from dpverify.privacy.accounting import epsilon, event, sigma
     from dpverify.privacy.batches import BatchSteps, batch_epsilon
-    from dpverify.privacy.conversions import classic_epsilon, improved_epsilon, tight_epsilon, zcdp_epsilon
+    from dpverify.privacy.conversions import (
+        classic_epsilon,
+        improved_epsilon,
+        tight_epsilon,
+        zcdp_epsilon,
+    )
     from dpverify.privacy.gaussian import compose_mu, delta_of, epsilon_of, mu_of
     from dpverify.privacy.gaussian_safe import composed_epsilon
     from dpverify.privacy.growing_budget import GrowingBudget, shared_epsilon

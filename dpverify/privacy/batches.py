@@ -1,28 +1,33 @@
 r"""Bounds of epsilon for Gaussian steps on batches without replacement, from the distribution of the privacy loss.
 
-A step releases the mean, over a batch, of one vector per example, with Gaussian noise. The batch is uniform among the
-sets of b of the n examples. The vectors lie in a ball of radius C and may depend on all earlier releases. Neighbours
-are replace-one. Let q = b/n, and let s be the standard deviation of the noise over the sensitivity 2C/b.
+A step releases the mean, over a batch, of one vector per example, with Gaussian noise.
+The batch is uniform among the sets of b of the n examples. The vectors lie in a ball of
+radius C and may depend on all earlier releases. Neighbours are replace-one. Let q =
+b/n, and let s be the standard deviation of the noise over the sensitivity 2C/b.
 
 **Upper bound.**
 
 1. Let P and Q be the output distributions of a step on neighbours. They share the component R in which the example is
-   not in the batch: P = (1-q) R + q P_1 and Q = (1-q) R + q Q_1. By advanced joint convexity (Balle, Barthe and
-   Gaboardi 2018, theorem 2), for c = 1 + q (c' - 1) and c' >= 1 there is a beta in [0, 1] with
-   H_c(P, Q) = q H_c'(P_1, (1-beta) R + beta Q_1). This is at most the larger of q H_c'(P_1, R) and q H_c'(P_1, Q_1).
+   not in the batch: P = (1-q) R + q P_1 and Q = (1-q) R + q Q_1. By advanced joint
+   convexity (Balle, Barthe and Gaboardi 2018, theorem 2), for c = 1 + q (c' - 1) and c'
+   >= 1 there is a beta in [0, 1] with H_c(P, Q) = q H_c'(P_1, (1-beta) R + beta Q_1).
+   This is at most the larger of q H_c'(P_1, R) and q H_c'(P_1, Q_1).
 2. P_1 and Q_1 are mixtures of Gaussians, over the other examples of the batch, and paired means are at most 2C/b apart.
-   The same holds for P_1 and R: exchange the example for a uniform one outside of the batch. By joint convexity both
-   terms are at most q H_c'(N(1, s^2), N(0, s^2)), which is H_c(A, B) = h(c) with A = (1-q) N(0, s^2) + q N(1, s^2) and
-   B = N(0, s^2). The neighbours may be exchanged. So H_c <= h(c) for c >= 1, and for c < 1
-   H_c(P, Q) = 1 - c + c H_(1/c)(Q, P) <= 1 - c + c h(1/c) (Zhu, Dong and Wang 2022, theorem 11).
+   The same holds for P_1 and R: exchange the example for a uniform one outside of the
+   batch. By joint convexity both terms are at most q H_c'(N(1, s^2), N(0, s^2)), which
+   is H_c(A, B) = h(c) with A = (1-q) N(0, s^2) + q N(1, s^2) and B = N(0, s^2). The
+   neighbours may be exchanged. So H_c <= h(c) for c >= 1, and for c < 1 H_c(P, Q) = 1 -
+   c + c H_(1/c)(Q, P) <= 1 - c + c h(1/c) (Zhu, Dong and Wang 2022, theorem 11).
 3. This bound is convex in c (``losses.grid``), and so it is the profile of a pair of distributions. That pair is
-   neither (A, B) nor (B, A): (A, B) alone bounds a single step, but not a composition (Lebeda, Regehr, Kamath and
-   Steinke 2024). If a pair dominates each step given all earlier releases, the product of the pairs dominates the
-   composition (Zhu, Dong and Wang 2022, theorem 10).
+   neither (A, B) nor (B, A): (A, B) alone bounds a single step, but not a composition
+   (Lebeda, Regehr, Kamath and Steinke 2024). If a pair dominates each step given all
+   earlier releases, the product of the pairs dominates the composition (Zhu, Dong and
+   Wang 2022, theorem 10).
 
-**Lower bound.** At each step let the example have a vector of length C in a direction, and let all other examples and
-the replacement have the opposite vector. The losses of the steps are then independent, and each step has the pair
-(A, B). The likelihood ratio is the test.
+**Lower bound.** At each step let the example have a vector of length C in a direction,
+and let all other examples and the replacement have the opposite vector. The losses of
+the steps are then independent, and each step has the pair (A, B). The likelihood ratio
+is the test.
 
 **The gap.** The profile of step 3 uses (A, B) for losses above 0 and (B, A) for losses below 0. Consider data that
 choose one of the two pairs at each step, optimally for the losses so far (by a recursion from the last step). They
@@ -44,13 +49,20 @@ import numpy as np
 
 from dpverify.kernels import check
 from dpverify.kernels.typing import Matrix, Vector
-from dpverify.privacy.losses.curves import UpperBound, loss_curves, lower_epsilon, upper_bound
+from dpverify.privacy.losses.curves import (
+    UpperBound,
+    loss_curves,
+    lower_epsilon,
+    upper_bound,
+)
 from dpverify.privacy.participation import Bounds
 
-LEAST_DELTA: Final = 1e-200  # smaller tail probabilities of single steps would underflow
+# smaller tail probabilities of single steps would underflow
+LEAST_DELTA: Final = 1e-200
 LEAST_EPSILON: Final = 1e-6  # smallest epsilon for which noise is calibrated
 MOST_EPSILON: Final = 300.0
-WIDE_FRACTION: Final = 0.99  # the gap is explained if the lower bound is below this fraction of the upper bound
+# the gap is explained if the lower bound is below this fraction of the upper bound
+WIDE_FRACTION: Final = 0.99
 GAP: Final = (
     "one data set reaches the lower bound; none is known to reach the upper one, "
     "which takes the worse order of the neighbours at each loss"
@@ -94,15 +106,17 @@ def batch_epsilon(steps: Sequence[BatchSteps], delta: float) -> Bounds:
     Parameters
     ----------
     steps : sequence of BatchSteps
-        For each kind of step the fraction of the data in a batch, the noise and the number of steps, in any order.
+        For each kind of step the fraction of the data in a batch, the noise and the
+        number of steps, in any order.
     delta : float
         Privacy parameter in (0, 1).
 
     Returns
     -------
     Bounds
-        ``upper`` holds for all data; ``lower`` is reached by the data set of this module's head. ``method`` says how
-        ``upper`` was computed, and explains a gap of more than 1%.
+        ``upper`` holds for all data; ``lower`` is reached by the data set of this
+        module's head. ``method`` says how ``upper`` was computed, and explains a gap of
+        more than 1%.
 
     Raises
     ------
@@ -114,13 +128,31 @@ def batch_epsilon(steps: Sequence[BatchSteps], delta: float) -> Bounds:
     return _bounds(steps, delta, upper_bound(steps, delta, "upper"), f"; {GAP}")
 
 
-def batch_delta(steps: Sequence[BatchSteps], epsilon: float, near: float = 1e-5) -> Bounds:
+def batch_delta(
+    steps: Sequence[BatchSteps], epsilon: float, near: float = 1e-5
+) -> Bounds:
     """Bound the smallest delta at an epsilon of at least 0; the bounds are sharpest for a delta near ``near``."""
     check.not_negative(epsilon=epsilon)
     check_delta(near)
     _check_steps(steps)
-    high = min([1.0, *(bound.curve.delta(epsilon, 1) for bound in loss_curves(steps, near, "upper"))])
-    low = max([0.0, *(bound.curve.delta(epsilon, -1) for bound in loss_curves(steps, near, "lower"))])
+    high = min(
+        [
+            1.0,
+            *(
+                bound.curve.delta(epsilon, 1)
+                for bound in loss_curves(steps, near, "upper")
+            ),
+        ]
+    )
+    low = max(
+        [
+            0.0,
+            *(
+                bound.curve.delta(epsilon, -1)
+                for bound in loss_curves(steps, near, "lower")
+            ),
+        ]
+    )
     return Bounds(min(low, high), high, exact=False)
 
 
@@ -167,7 +199,11 @@ def least_factor(
 
     def excess(log_factor: float) -> float:
         upper_epsilon = upper(steps(math.exp(log_factor)), delta)
-        return math.log(max(upper_epsilon, 1e-300) / epsilon) if upper_epsilon < math.inf else 800.0
+        return (
+            math.log(max(upper_epsilon, 1e-300) / epsilon)
+            if upper_epsilon < math.inf
+            else 800.0
+        )
 
     low = high = 0.0
     at_low = at_high = excess(0.0)
@@ -182,8 +218,13 @@ def least_factor(
         low += 0.7 * max(at_low, -3.0) - 0.2
         at_low = excess(low)
     while high - low > 1e-6:
-        # the secant, moved slightly to the safe side and into the interval; the midpoint if it is unreliable
-        cut = low + (high - low) * at_low / (at_low - at_high) if at_low < 100.0 else 0.5 * (low + high)
+        # the secant, moved slightly to the safe side and into the interval; the
+        # midpoint if it is unreliable
+        cut = (
+            low + (high - low) * at_low / (at_low - at_high)
+            if at_low < 100.0
+            else 0.5 * (low + high)
+        )
         slack = max(0.02 * (high - low), 2e-7)
         cut = min(max(cut + 3e-7, low + slack), high - slack)
         at_cut = excess(cut)
@@ -215,13 +256,17 @@ def log_ratio_of(released: Matrix, steps: BatchSteps) -> Vector:
 def check_epsilon(epsilon: float) -> None:
     """Raise an ArgumentError if noise cannot be calibrated to this epsilon."""
     if not LEAST_EPSILON <= check.positive(epsilon=epsilon) <= MOST_EPSILON:
-        raise check.ArgumentError("epsilon", epsilon, f"must be from {LEAST_EPSILON} to {MOST_EPSILON:g} here")
+        raise check.ArgumentError(
+            "epsilon", epsilon, f"must be from {LEAST_EPSILON} to {MOST_EPSILON:g} here"
+        )
 
 
 def check_delta(delta: float) -> float:
     """Return a delta below 1 whose tail probabilities do not underflow, or raise an ArgumentError."""
     if not LEAST_DELTA <= check.positive(delta=delta) < 1.0:
-        raise check.ArgumentError("delta", delta, f"must be from {LEAST_DELTA} to below 1 here")
+        raise check.ArgumentError(
+            "delta", delta, f"must be from {LEAST_DELTA} to below 1 here"
+        )
     return delta
 
 
@@ -234,12 +279,24 @@ def _poisson_bound(steps: Sequence[BatchSteps], delta: float) -> UpperBound:
     _check_steps(steps)
     removed = upper_bound(steps, delta, "removed")
     # No loss of (B, A) is above -log(1 - q).
-    largest = math.fsum(-s.count * math.log1p(-s.rate) if s.rate < 1.0 else math.inf for s in steps)
-    return removed if largest * (1.0 + 1e-12) <= removed.epsilon else max(removed, upper_bound(steps, delta, "added"))
+    largest = math.fsum(
+        -s.count * math.log1p(-s.rate) if s.rate < 1.0 else math.inf for s in steps
+    )
+    return (
+        removed
+        if largest * (1.0 + 1e-12) <= removed.epsilon
+        else max(removed, upper_bound(steps, delta, "added"))
+    )
 
 
-def _bounds(steps: Sequence[BatchSteps], delta: float, upper: UpperBound, gap: str = "") -> Bounds:
+def _bounds(
+    steps: Sequence[BatchSteps], delta: float, upper: UpperBound, gap: str = ""
+) -> Bounds:
     """Combine a lower bound with an upper bound; ``gap`` explains the difference if it is large."""
-    lower = min(lower_epsilon(steps, delta), upper.epsilon) if upper.epsilon > 0.0 else 0.0
-    method = upper.method + gap if lower < WIDE_FRACTION * upper.epsilon else upper.method
+    lower = (
+        min(lower_epsilon(steps, delta), upper.epsilon) if upper.epsilon > 0.0 else 0.0
+    )
+    method = (
+        upper.method + gap if lower < WIDE_FRACTION * upper.epsilon else upper.method
+    )
     return Bounds(lower, upper.epsilon, exact=False, method=method)

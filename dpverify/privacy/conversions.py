@@ -19,8 +19,8 @@ def classic_epsilon(order: float, rdp: float, delta: float) -> float:
     Parameters
     ----------
     order, rdp, delta : float
-        Renyi order above 1, bound on the divergence of that order, at least 0, and 0 < delta < 1. A ValueError is
-        raised otherwise.
+        Renyi order above 1, bound on the divergence of that order, at least 0, and 0 <
+        delta < 1. A ValueError is raised otherwise.
     """
     _check(order, rdp, delta)
     return rdp - math.log(delta) / (order - 1.0)
@@ -39,7 +39,8 @@ def improved_epsilon(order: float, rdp: float, delta: float) -> float:
     Returns
     -------
     float
-        rdp + log(1 - 1/order) - log(order delta)/(order - 1), at least 0; smaller than the classic one at every order.
+        rdp + log(1 - 1/order) - log(order delta)/(order - 1), at least 0; smaller than
+        the classic one at every order.
 
     Raises
     ------
@@ -47,15 +48,22 @@ def improved_epsilon(order: float, rdp: float, delta: float) -> float:
         If an argument is outside its range.
     """
     _check(order, rdp, delta)
-    return max(rdp + math.log1p(-1.0 / order) - (math.log(delta) + math.log(order)) / (order - 1.0), 0.0)
+    return max(
+        rdp
+        + math.log1p(-1.0 / order)
+        - (math.log(delta) + math.log(order)) / (order - 1.0),
+        0.0,
+    )
 
 
 def tight_epsilon(order: float, rdp: float, delta: float) -> float:
     """Return the smallest epsilon that one Renyi bound implies; it is attained (Asoodeh et al. 2020, theorem 3).
 
-    By the joint range of two f-divergences, two-point distributions are the worst case. So (epsilon, delta) is implied
-    exactly if p^order q^(1-order) + (1-p)^order (1-q)^(1-order) >= exp((order - 1) rdp) for p = delta + exp(epsilon) q,
-    for every q. The left side is convex in q. Dropping its second term gives :func:`improved_epsilon`.
+    By the joint range of two f-divergences, two-point distributions are the worst case.
+    So (epsilon, delta) is implied exactly if p^order q^(1-order) + (1-p)^order
+    (1-q)^(1-order) >= exp((order - 1) rdp) for p = delta + exp(epsilon) q, for every q.
+    The left side is convex in q. Dropping its second term gives
+    :func:`improved_epsilon`.
 
     Parameters
     ----------
@@ -94,12 +102,14 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     Parameters
     ----------
     rho, delta : float
-        Zero-concentrated parameter, at least 0, and 0 < delta < 1. A ValueError is raised otherwise.
+        Zero-concentrated parameter, at least 0, and 0 < delta < 1. A ValueError is
+        raised otherwise.
 
     Returns
     -------
     float
-        epsilon. It equals :func:`classic_epsilon` at the best order, 1 + sqrt(log(1/delta)/rho).
+        epsilon. It equals :func:`classic_epsilon` at the best order, 1 +
+        sqrt(log(1/delta)/rho).
     """
     _check(2.0, rho, delta)
     return rho + 2.0 * math.sqrt(-rho * math.log(delta))
@@ -132,15 +142,22 @@ def _least_log_moment(order: float, epsilon: float, delta: float) -> float:
     start = min(math.log(order - 1.0) + math.log(delta) - epsilon, limit)
     low = start - 40.0
     high = limit
-    from scipy.optimize import minimize_scalar  # imported here because it takes half a second
+    # imported here because it takes half a second
+    from scipy.optimize import minimize_scalar
 
-    best = minimize_scalar(log_moment, bounds=(low, high), method="bounded", options={"xatol": 1e-10})
+    best = minimize_scalar(
+        log_moment, bounds=(low, high), method="bounded", options={"xatol": 1e-10}
+    )
     return min(float(best.fun), log_moment(start), log_moment(limit))
 
 
-ORDERS = tuple(Fraction(text) for text in ("101/100", "11/10", "3/2", "2", "5", "20", "200"))
+ORDERS = tuple(
+    Fraction(text) for text in ("101/100", "11/10", "3/2", "2", "5", "20", "200")
+)
 LOG_MOMENTS = (0.001, 0.1, 1.0, 5.0)
-DELTAS = tuple(Fraction(text) for text in ("1/2", "1/10", "1/100000", "1/1000000000000"))
+DELTAS = tuple(
+    Fraction(text) for text in ("1/2", "1/10", "1/100000", "1/1000000000000")
+)
 SCALES = (0.5, 1.0, 2.0, 3.0)
 
 
@@ -152,7 +169,10 @@ def two_point_divergence(order: Fraction, p: Fraction, q: Fraction) -> arb:
         if not 0 < value < 1:
             raise ValueError(f"{name} must be inside (0, 1), got {name}={value}.")
     z = _ball(order)
-    terms = ((z * a.log() + (1 - z) * b.log()).exp() for a, b in ((_ball(p), _ball(q)), (_ball(1 - p), _ball(1 - q))))
+    terms = (
+        (z * a.log() + (1 - z) * b.log()).exp()
+        for a, b in ((_ball(p), _ball(q)), (_ball(1 - p), _ball(1 - q)))
+    )
     return sum(terms, start=arb(0)).log() / (z - 1)
 
 
@@ -161,7 +181,9 @@ def two_point_delta(p: Fraction, q: Fraction, epsilon: arb) -> arb:
     return (_ball(p) - epsilon.exp() * _ball(q)).max(arb(0))
 
 
-def near_worst_laws() -> Iterator[tuple[Fraction, Fraction, Fraction, Fraction, Fraction]]:
+def near_worst_laws() -> Iterator[
+    tuple[Fraction, Fraction, Fraction, Fraction, Fraction]
+]:
     """Yield nearly worst pairs of two-point distributions: the order, a sharp bound on the divergence, delta, p and q.
 
     At the classic epsilon, p = delta (1 - 1/order)^(order - 1) is the worst case up to the effect of the second
@@ -176,12 +198,18 @@ def near_worst_laws() -> Iterator[tuple[Fraction, Fraction, Fraction, Fraction, 
                     q = _second(z, p, log_moment)
                     if 0.0 < q < p:
                         law = Fraction(p), Fraction(q)
-                        yield order, _rational_above(two_point_divergence(order, *law)), delta, *law
+                        yield (
+                            order,
+                            _rational_above(two_point_divergence(order, *law)),
+                            delta,
+                            *law,
+                        )
 
 
 def _second(z: float, p: float, log_moment: float) -> float:
     """Return a probability q with about this moment, or 0 if no float has it."""
-    first = math.exp(log_moment) - (1.0 - p) ** z if p < 1.0 else 0.0  # minus the moment of the second outcome
+    # minus the moment of the second outcome
+    first = math.exp(log_moment) - (1.0 - p) ** z if p < 1.0 else 0.0
     if first <= 0.0:
         return 0.0
     return math.exp(min((z * math.log(p) - math.log(first)) / (z - 1.0), 0.0))

@@ -1,9 +1,10 @@
 """The exact trade-off of epsilon and delta of the Gaussian mechanism.
 
-In a Gaussian mechanism with parameter mu, the mean moves by at most mu standard deviations between neighbours. An
-adaptive composition of Gaussian mechanisms is at least as private as a single one whose mu^2 is the sum of squares
-(Dong, Roth and Su 2022). A mechanism whose mean moves by exactly mu attains the bound. It is (epsilon, delta)-DP
-exactly if
+In a Gaussian mechanism with parameter mu, the mean moves by at most mu standard
+deviations between neighbours. An adaptive composition of Gaussian mechanisms is at
+least as private as a single one whose mu^2 is the sum of squares (Dong, Roth and Su
+2022). A mechanism whose mean moves by exactly mu attains the bound. It is (epsilon,
+delta)-DP exactly if
 
     delta >= Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu)          (Balle and Wang 2018, theorem 8)
            = phi(x) (M(x) - M(x + mu)),    x = epsilon/mu - mu/2,    M the Mills ratio.
@@ -27,15 +28,22 @@ ROOT_HALF = math.sqrt(0.5)
 ROOT_HALF_PI = math.sqrt(0.5 * math.pi)
 LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
-NARROW_LIMIT = 0.01  # for h >= NARROW_LIMIT (1 + u), the difference of two values loses less than two digits
-RECURSION_LIMIT = 3.0  # for larger u the upward recursion of J_k is unstable, and a continued fraction is used
-FRACTION_STEPS = 40  # steps of the continued fraction; they give all digits from u = 3 on
+# for h >= NARROW_LIMIT (1 + u), the difference of two values loses less than two digits
+NARROW_LIMIT = 0.01
+# for larger u the upward recursion of J_k is unstable, and a continued fraction is used
+RECURSION_LIMIT = 3.0
+# steps of the continued fraction; they give all digits from u = 3 on
+FRACTION_STEPS = 40
 
-MAX_STEPS = 200  # most steps of Newton's method; it takes 4 to 7 unless delta is within 1e-3 of 1
+# most steps of Newton's method; it takes 4 to 7 unless delta is within 1e-3 of 1
+MAX_STEPS = 200
 TOLERANCE = 4e-16  # relative step size at which the iteration stops
-LARGE_MU = 1e8  # for larger mu, exp(epsilon) Phi(-mu/2 - epsilon/mu) changes epsilon by less than 1, against mu^2/2
+# for larger mu, exp(epsilon) Phi(-mu/2 - epsilon/mu) changes epsilon by less than 1,
+# against mu^2/2
+LARGE_MU = 1e8
 LARGE_X = 1e8  # for larger x, M(x) is 1/x to the last digit
-SMALL_MU = 1e-100  # for smaller mu, delta/mu depends only on epsilon/mu, to a hundred digits
+# for smaller mu, delta/mu depends only on epsilon/mu, to a hundred digits
+SMALL_MU = 1e-100
 LINEAR_MU = 1e-20  # a mu for which this holds to twenty digits, and nothing underflows
 
 Reals = TypeVar("Reals", float, NDArray[np.float64])
@@ -70,8 +78,8 @@ def delta_of(mu: float, epsilon: float) -> float:
     Parameters
     ----------
     mu, epsilon : float
-        Sensitivity over standard deviation, and privacy parameter. A ValueError is raised if one of them is negative or
-        both are infinite.
+        Sensitivity over standard deviation, and privacy parameter. A ValueError is
+        raised if one of them is negative or both are infinite.
     """
     return math.exp(log_delta_of(mu, epsilon))
 
@@ -79,15 +87,15 @@ def delta_of(mu: float, epsilon: float) -> float:
 def epsilon_of(mu: float, delta: float) -> float:
     """Return the smallest epsilon with which a Gaussian mechanism is (epsilon, delta)-DP; +inf if there is none.
 
-    The result is computed by Newton's method on log delta, which is concave in epsilon. It starts from the upper bound
-    mu^2/2 + mu sqrt(2 log(1/delta)), so that every iterate is an upper bound up to rounding. ``gaussian_safe`` has a
-    certified result.
+    The result is computed by Newton's method on log delta, which is concave in epsilon.
+    It starts from the upper bound mu^2/2 + mu sqrt(2 log(1/delta)), so that every
+    iterate is an upper bound up to rounding. ``gaussian_safe`` has a certified result.
 
     Parameters
     ----------
     mu, delta : float
-        Sensitivity over standard deviation, at least 0, and privacy parameter in [0, 1]. A ValueError is raised
-        otherwise.
+        Sensitivity over standard deviation, at least 0, and privacy parameter in [0,
+        1]. A ValueError is raised otherwise.
     """
     mu = float(mu)
     delta = float(delta)
@@ -107,8 +115,11 @@ def epsilon_of(mu: float, delta: float) -> float:
     for _ in range(MAX_STEPS):
         left = epsilon / mu - 0.5 * mu
         log_delta = _log_delta(mu, epsilon, left)
-        # d delta / d epsilon = -exp(epsilon) Phi(-mu/2 - epsilon/mu) = -phi(x) M(x + mu)
-        slope = math.exp(-0.5 * left * left - LOG_ROOT_TWO_PI - log_delta) * mills(epsilon / mu + 0.5 * mu)
+        # d delta / d epsilon = -exp(epsilon) Phi(-mu/2 - epsilon/mu) = -phi(x) M(x +
+        # mu)
+        slope = math.exp(-0.5 * left * left - LOG_ROOT_TWO_PI - log_delta) * mills(
+            epsilon / mu + 0.5 * mu
+        )
         step = (log_delta - target) / slope
         epsilon = max(epsilon + step, 0.0)
         if step > -TOLERANCE * epsilon:
@@ -119,9 +130,10 @@ def epsilon_of(mu: float, delta: float) -> float:
 def mu_of(epsilon: float, delta: float) -> float:
     """Return the largest mu with which a Gaussian mechanism is (epsilon, delta)-DP.
 
-    The result is +inf for delta 1 or epsilon +inf. The smallest sigma for a sensitivity is that sensitivity over this
-    mu. The result is computed by Newton's method on log delta, which is concave in mu. It starts from below, so that
-    every iterate is private up to rounding. ``gaussian_safe`` has a certified result.
+    The result is +inf for delta 1 or epsilon +inf. The smallest sigma for a sensitivity
+    is that sensitivity over this mu. The result is computed by Newton's method on log
+    delta, which is concave in mu. It starts from below, so that every iterate is
+    private up to rounding. ``gaussian_safe`` has a certified result.
 
     Parameters
     ----------
@@ -142,11 +154,17 @@ def mu_of(epsilon: float, delta: float) -> float:
         x = -float(ndtri_exp(target))
         return math.hypot(x, math.sqrt(2.0) * math.sqrt(epsilon)) - x
     root = math.sqrt(-2.0 * target)
-    mu = max(2.0 * epsilon / (math.sqrt(2.0 * (epsilon - target)) + root), 2.0 / ROOT_HALF * float(erfinv(delta)))
+    mu = max(
+        2.0 * epsilon / (math.sqrt(2.0 * (epsilon - target)) + root),
+        2.0 / ROOT_HALF * float(erfinv(delta)),
+    )
     for _ in range(MAX_STEPS):
         left = epsilon / mu - 0.5 * mu
         log_delta = _log_delta(mu, epsilon, left)
-        step = (target - log_delta) * math.exp(log_delta + 0.5 * left * left + LOG_ROOT_TWO_PI)  # d delta/d mu = phi(x)
+        # d delta/d mu = phi(x)
+        step = (target - log_delta) * math.exp(
+            log_delta + 0.5 * left * left + LOG_ROOT_TWO_PI
+        )
         mu += step
         if step < TOLERANCE * mu:
             break
@@ -170,13 +188,23 @@ def _log_delta(mu: float, epsilon: float, left: float) -> float:
     if u == math.inf:
         return -math.inf
     if left >= LARGE_X:
-        return math.log(mu) - math.log(left) - math.log(left + mu) - 0.5 * left * left - LOG_ROOT_TWO_PI
+        return (
+            math.log(mu)
+            - math.log(left)
+            - math.log(left + mu)
+            - 0.5 * left * left
+            - LOG_ROOT_TWO_PI
+        )
     if mu < SMALL_MU:
-        return _log_delta(LINEAR_MU, u * LINEAR_MU, u) + math.log(mu) - math.log(LINEAR_MU)
+        return (
+            _log_delta(LINEAR_MU, u * LINEAR_MU, u) + math.log(mu) - math.log(LINEAR_MU)
+        )
     if left >= -1.0:
         return math.log(mills_gap(u, h, left)) - 0.5 * left * left - LOG_ROOT_TWO_PI
     # 1 - delta = Phi(x) + phi(x) M(x + mu), two positive terms
-    complement = 0.5 * math.erfc(-ROOT_HALF * left) + math.exp(-0.5 * left * left - LOG_ROOT_TWO_PI) * mills(u + h)
+    complement = 0.5 * math.erfc(-ROOT_HALF * left) + math.exp(
+        -0.5 * left * left - LOG_ROOT_TWO_PI
+    ) * mills(u + h)
     return math.log1p(-complement)
 
 
@@ -192,8 +220,11 @@ def _left(mu: float, epsilon: float) -> float:
     a = halves(quotient)
     b = halves(near)
     product = quotient * near
-    error = ((a[0] * b[0] - product) + a[0] * b[1] + a[1] * b[0]) + a[1] * b[1]  # exact: Dekker's product
-    return difference + math.ldexp(((math.ldexp(epsilon, -2 * scale) - product) - error) / near, scale)
+    # exact: Dekker's product
+    error = ((a[0] * b[0] - product) + a[0] * b[1] + a[1] * b[0]) + a[1] * b[1]
+    return difference + math.ldexp(
+        ((math.ldexp(epsilon, -2 * scale) - product) - error) / near, scale
+    )
 
 
 def halves(x: Reals) -> tuple[Reals, Reals]:
@@ -237,4 +268,8 @@ def _narrow_gap(u: float, h: float) -> float:
         i5 = i3 * ratios[4] * ratios[5]
         i7 = i5 * ratios[6] * ratios[7]
     square = h * h
-    return 2.0 * h * (i1 + square * (i3 / 6.0 + square * (i5 / 120.0 + square * i7 / 5040.0)))
+    return (
+        2.0
+        * h
+        * (i1 + square * (i3 / 6.0 + square * (i5 / 120.0 + square * i7 / 5040.0)))
+    )

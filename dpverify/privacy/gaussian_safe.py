@@ -64,7 +64,8 @@ def _ball(value: Real) -> arb:
     return arb(value)
 
 
-MAX_DOUBLINGS = 64  # doublings of the step by which a rounded value is moved to the safe side
+# doublings of the step by which a rounded value is moved to the safe side
+MAX_DOUBLINGS = 64
 
 
 def safe_epsilon(mu: float, delta: float) -> float:
@@ -72,7 +73,12 @@ def safe_epsilon(mu: float, delta: float) -> float:
     epsilon = epsilon_of(mu, delta)
     if mu == 0 or epsilon == math.inf:
         return epsilon
-    return _certified(epsilon, 1.0, lambda value: certify(mu, value, delta), f"epsilon at mu={mu}, delta={delta}")
+    return _certified(
+        epsilon,
+        1.0,
+        lambda value: certify(mu, value, delta),
+        f"epsilon at mu={mu}, delta={delta}",
+    )
 
 
 def safe_mu(epsilon: float, delta: float) -> float:
@@ -80,7 +86,12 @@ def safe_mu(epsilon: float, delta: float) -> float:
     mu = mu_of(epsilon, delta)
     if mu in {0.0, math.inf}:
         return mu
-    return _certified(mu, -1.0, lambda value: certify(value, epsilon, delta), f"mu at epsilon={epsilon}, delta={delta}")
+    return _certified(
+        mu,
+        -1.0,
+        lambda value: certify(value, epsilon, delta),
+        f"mu at epsilon={epsilon}, delta={delta}",
+    )
 
 
 def violated_epsilon(mu: float, delta: float) -> float:
@@ -92,7 +103,9 @@ def violated_epsilon(mu: float, delta: float) -> float:
     if epsilon in {0.0, math.inf}:
         return epsilon
     what = f"that epsilon is missed at mu={mu}, delta={delta}"
-    return _certified(epsilon, -1.0, lambda value: value == 0.0 or not certify(mu, value, delta), what)
+    return _certified(
+        epsilon, -1.0, lambda value: value == 0.0 or not certify(mu, value, delta), what
+    )
 
 
 def violated_mu(epsilon: float, delta: float) -> float:
@@ -107,7 +120,9 @@ def violated_mu(epsilon: float, delta: float) -> float:
     return _certified(mu, 1.0, lambda value: not certify(value, epsilon, delta), what)
 
 
-def _certified(value: float, sign: float, is_safe: Callable[[float], bool], what: str) -> float:
+def _certified(
+    value: float, sign: float, is_safe: Callable[[float], bool], what: str
+) -> float:
     """Move a value by one unit in the last place, then two, four, .. units, until it is certified."""
     unit = max(math.ulp(value), 1e-300)
     for doubling in range(MAX_DOUBLINGS):
@@ -117,7 +132,8 @@ def _certified(value: float, sign: float, is_safe: Callable[[float], bool], what
     raise ArithmeticError(f"could not certify {what}.")
 
 
-MAX_SENSITIVE_RATIO: Final = 0.3  # value of epsilon over mu from which floats give thirteen digits
+# value of epsilon over mu from which floats give thirteen digits
+MAX_SENSITIVE_RATIO: Final = 0.3
 
 MIN_NUMPY_VALUES: Final = 256  # count up to which Python sums faster than numpy
 
@@ -134,21 +150,25 @@ def composed_epsilon(mus: Iterable[float], delta: float) -> float:
     Parameters
     ----------
     mus : iterable of float
-        Sensitivity over standard deviation of each mechanism, at least 0; an array is fastest.
+        Sensitivity over standard deviation of each mechanism, at least 0; an array is
+        fastest.
     delta : float
         Privacy parameter in [0, 1].
 
     Returns
     -------
     float
-        epsilon, with a relative error below 1e-12; 0 if delta suffices for it, and +inf if no epsilon suffices.
+        epsilon, with a relative error below 1e-12; 0 if delta suffices for it, and +inf
+        if no epsilon suffices.
 
     Raises
     ------
     ValueError
         If a mu is negative or NaN, or delta is outside [0, 1].
     """
-    values = np.asarray(mus if isinstance(mus, np.ndarray) else list(mus), dtype=np.float64)
+    values = np.asarray(
+        mus if isinstance(mus, np.ndarray) else list(mus), dtype=np.float64
+    )
     mu = compose_mu(values.tolist())
     epsilon = epsilon_of(mu, delta)
     if epsilon >= MAX_SENSITIVE_RATIO * mu or epsilon == math.inf or delta == 1:
@@ -170,7 +190,8 @@ def _refined(mus: Vector, approximate_mu: float, delta: float, epsilon: float) -
             right = estimate.exp() * (u + h).erfc()  # minus twice the slope
             step = (((u - h).erfc() - right - 2 * arb(delta)) / right).mid()
             estimate = (estimate + step).mid()
-            if not abs(step) * abs(step) > TOLERANCE * abs(estimate) * mu:  # the remaining error is at most step^2/mu
+            # the remaining error is at most step^2/mu
+            if not abs(step) * abs(step) > TOLERANCE * abs(estimate) * mu:
                 break
         return max(float(estimate), 0.0)
 
@@ -178,7 +199,8 @@ def _refined(mus: Vector, approximate_mu: float, delta: float, epsilon: float) -
 def _root_of_squares(mus: Vector) -> arb:
     """Return the root of the sum of squares to thirty digits, by summing the squares and all rounding errors."""
     scale = math.frexp(float(mus.max()))[1]
-    values = np.ldexp(mus, -scale)  # at most 1; numbers that underflow are below 10^-300 of the sum
+    # at most 1; numbers that underflow are below 10^-300 of the sum
+    values = np.ldexp(mus, -scale)
     squares = values * values
     high, low = halves(values)
     correction = float(
@@ -191,7 +213,10 @@ def _root_of_squares(mus: Vector) -> arb:
         b = squares[1::2]
         squares = a + b
         rounded = squares - a
-        correction += float(((a - (squares - rounded)) + (b - rounded)).sum())  # exact terms: Knuth's sum
+        # exact terms: Knuth's sum
+        correction += float(((a - (squares - rounded)) + (b - rounded)).sum())
     terms = [*squares.tolist(), correction]
     total = math.fsum(terms)
-    return ((arb(total) + arb(math.fsum([*terms, -total]))).sqrt() * arb(2) ** scale).mid()
+    return (
+        (arb(total) + arb(math.fsum([*terms, -total]))).sqrt() * arb(2) ** scale
+    ).mid()

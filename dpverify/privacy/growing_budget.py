@@ -1,14 +1,17 @@
 r"""Epsilon of Gaussian measurements and noisy choices that share a budget of zero-concentrated DP.
 
-A step spends ``direction`` on the measurement of a vector, the direction, and then ``choice`` on a choice among step
-lengths. If the length 0 is chosen, the step measures again, for ``growth`` times the budget spent on this direction so
-far, and chooses again. The next direction starts with the final budget of the last one. Nothing is done that the
-remaining budget cannot pay. A measurement with budget rho has mu = sqrt(2 rho). A choice with budget rho selects the
-smallest of losses in [0, C'] with Laplace noise of scale 2 C'/(n e), e = sqrt(2 rho), where replacing one example
-changes each mean loss by at most C'/n. So the choice is e-DP, hence e^2/2-zCDP.
+A step spends ``direction`` on the measurement of a vector, the direction, and then
+``choice`` on a choice among step lengths. If the length 0 is chosen, the step measures
+again, for ``growth`` times the budget spent on this direction so far, and chooses
+again. The next direction starts with the final budget of the last one. Nothing is done
+that the remaining budget cannot pay. A measurement with budget rho has mu = sqrt(2
+rho). A choice with budget rho selects the smallest of losses in [0, C'] with Laplace
+noise of scale 2 C'/(n e), e = sqrt(2 rho), where replacing one example changes each
+mean loss by at most C'/n. So the choice is e-DP, hence e^2/2-zCDP.
 
-**Upper bound.** Adaptive spending that never exceeds the budget costs no more than the budget (Feldman and Zrnic 2021,
-theorem 3.1, for each order). It is rho-zCDP, converted at the best of many orders.
+**Upper bound.** Adaptive spending that never exceeds the budget costs no more than the
+budget (Feldman and Zrnic 2021, theorem 3.1, for each order). It is rho-zCDP, converted
+at the best of many orders.
 
 **Lower bound.** Let one example have a gradient of length C in a direction, and let all other examples and the
 replacement have the opposite gradient. In the first r choices all losses but that at 0 have their largest value, so
@@ -45,7 +48,8 @@ class GrowingBudget:
     Attributes
     ----------
     rho, direction, choice : float
-        The total budget, the budget of a first direction, and the budget of a choice; all above 0.
+        The total budget, the budget of a first direction, and the budget of a choice;
+        all above 0.
     growth : float
         Relative growth of the budget of a direction, above 0.
     candidates : int
@@ -89,7 +93,8 @@ def shared_epsilon(budget: GrowingBudget, delta: float) -> Bounds:
     Returns
     -------
     Bounds
-        ``upper`` holds for all data. ``lower`` is attained by the data set in the docstring of this module, or is 0.
+        ``upper`` holds for all data. ``lower`` is attained by the data set in the
+        docstring of this module, or is 0.
 
     Raises
     ------
@@ -98,13 +103,19 @@ def shared_epsilon(budget: GrowingBudget, delta: float) -> Bounds:
     """
     upper = budget_epsilon(budget.rho, delta)
     measured_budgets = _measured_budgets(budget) if budget.candidates > 1 else ()
-    lower = max((_attained_epsilon(budget, delta, *amounts) for amounts in measured_budgets), default=0.0)
+    lower = max(
+        (_attained_epsilon(budget, delta, *amounts) for amounts in measured_budgets),
+        default=0.0,
+    )
     return Bounds(min(lower, upper), upper, exact=False)
 
 
 def budget_epsilon(rho: float, delta: float) -> float:
     """Return an epsilon that rho-zCDP implies."""
-    return min(zcdp_epsilon(rho, delta), *(improved_epsilon(order, order * rho, delta) for order in ORDERS))
+    return min(
+        zcdp_epsilon(rho, delta),
+        *(improved_epsilon(order, order * rho, delta) for order in ORDERS),
+    )
 
 
 def classic_budget(epsilon: float, delta: float) -> float:
@@ -118,7 +129,14 @@ def largest_budget(epsilon: float, delta: float) -> float:
     low = classic_budget(epsilon, delta)
     from scipy.optimize import brentq  # imported here because it takes half a second
 
-    return float(brentq(lambda rho: budget_epsilon(rho, delta) - epsilon, low, 64.0 * low, xtol=1e-12)) * (1.0 - MARGIN)
+    return float(
+        brentq(
+            lambda rho: budget_epsilon(rho, delta) - epsilon,
+            low,
+            64.0 * low,
+            xtol=1e-12,
+        )
+    ) * (1.0 - MARGIN)
 
 
 def choice_parameters(choice: float) -> tuple[float, float]:
@@ -139,10 +157,15 @@ def _measured_budgets(budget: GrowingBudget) -> Iterator[tuple[float, int, int]]
         later_choices = 0
         total = measured
         total_spent = spent
-        while total_spent + budget.choice <= budget.rho and later_choices < budget.steps:
+        while (
+            total_spent + budget.choice <= budget.rho and later_choices < budget.steps
+        ):
             later_choices = later_choices + 1
             total_spent = total_spent + budget.choice
-            if total_spent + direction + budget.choice > budget.rho or later_choices == budget.steps:
+            if (
+                total_spent + direction + budget.choice > budget.rho
+                or later_choices == budget.steps
+            ):
                 break
             total = total + direction
             total_spent = total_spent + direction
@@ -155,16 +178,26 @@ def _measured_budgets(budget: GrowingBudget) -> Iterator[tuple[float, int, int]]
         direction = direction + step_budget
 
 
-def _attained_epsilon(budget: GrowingBudget, delta: float, measured: float, later: int, choices: int) -> float:
+def _attained_epsilon(
+    budget: GrowingBudget, delta: float, measured: float, later: int, choices: int
+) -> float:
     """Return the largest epsilon at which the true delta certainly exceeds ``delta``; 0 if there is none."""
     e, opposed = choice_parameters(budget.choice)
-    failure_chance = choices * budget.candidates * tail(max(0.5 * (budget.examples - 2) * e, 0.0))
+    failure_chance = (
+        choices * budget.candidates * tail(max(0.5 * (budget.examples - 2) * e, 0.0))
+    )
     mu = math.sqrt(2.0 * measured)
     loss = math.log((1.0 - opposed) / opposed)
     odds = math.log(opposed) - math.log1p(-opposed)
     top = later * math.log1p(-opposed)
     chances = [
-        math.exp(top + k * odds + math.lgamma(later + 1) - math.lgamma(k + 1) - math.lgamma(later - k + 1))
+        math.exp(
+            top
+            + k * odds
+            + math.lgamma(later + 1)
+            - math.lgamma(k + 1)
+            - math.lgamma(later - k + 1)
+        )
         for k in range(later + 1)
     ]
 
@@ -173,7 +206,10 @@ def _attained_epsilon(budget: GrowingBudget, delta: float, measured: float, late
         for k, chance in enumerate(chances):
             x = epsilon - loss * (later - 2 * k)
             tail_chance = ndtr(mu / 2.0 - x / mu)
-            attained += chance * (tail_chance * (1.0 - MARGIN) - math.exp(min(x, 700.0)) * ndtr(-mu / 2.0 - x / mu))
+            attained += chance * (
+                tail_chance * (1.0 - MARGIN)
+                - math.exp(min(x, 700.0)) * ndtr(-mu / 2.0 - x / mu)
+            )
         return float(attained) * (1.0 - MARGIN) - failure_chance - delta
 
     high = later * loss + mu * mu / 2.0 + mu * math.sqrt(-2.0 * math.log(delta)) + 1e-9

@@ -11,13 +11,18 @@ from collections.abc import Callable
 
 from scipy import special
 
-MAX_TOTAL = 1e6  # largest product of numerator degrees of freedom and F for which bounds use the distribution function
+# largest product of numerator degrees of freedom and F for which bounds use the
+# distribution function
+MAX_TOTAL = 1e6
 
-MAX_NONCENTRALITY = 1e7  # largest noncentrality for which the distribution function is evaluated
+# largest noncentrality for which the distribution function is evaluated
+MAX_NONCENTRALITY = 1e7
 
-QUANTILE_LIMIT = 40.0  # standard normal quantile that represents the probabilities 0 and 1
+# standard normal quantile that represents the probabilities 0 and 1
+QUANTILE_LIMIT = 40.0
 
-MAX_SAME_SIDE = 3  # consecutive steps of false position to one side before the bracket is halved
+# consecutive steps of false position to one side before the bracket is halved
+MAX_SAME_SIDE = 3
 
 
 def cdf(first: int, second: int, noncentrality: float, value: float) -> float:
@@ -25,7 +30,9 @@ def cdf(first: int, second: int, noncentrality: float, value: float) -> float:
     return float(special.ncfdtr(first, second, noncentrality, value))
 
 
-def lower_noncentrality(statistic: float, first: int, second: int, alpha: float) -> float:
+def lower_noncentrality(
+    statistic: float, first: int, second: int, alpha: float
+) -> float:
     """Return a lower confidence bound on the noncentrality of an F statistic.
 
     If the statistic is beyond ``MAX_TOTAL``, the numerator and the denominator are bounded separately at level alpha/2
@@ -34,7 +41,9 @@ def lower_noncentrality(statistic: float, first: int, second: int, alpha: float)
     total = first * statistic
     if total > MAX_TOTAL:
         least = 2.0 * float(special.gammaincinv(second / 2.0, alpha / 2.0)) / second
-        root = math.sqrt(total * least) - math.sqrt(2.0 * float(special.gammainccinv(first / 2.0, alpha / 2.0)))
+        root = math.sqrt(total * least) - math.sqrt(
+            2.0 * float(special.gammainccinv(first / 2.0, alpha / 2.0))
+        )
         return max(0.0, root) ** 2
     return noncentrality_of(statistic, first, second, 1.0 - alpha)
 
@@ -63,10 +72,15 @@ def quantile(first: int, second: int, noncentrality: float, chance: float) -> fl
         return target - _normal(cdf(first, second, noncentrality, root * root / first))
 
     middle = math.sqrt(noncentrality + first) + target
-    return root_of_decreasing(lack, middle, 0.5 + 1e-3 * abs(middle), least=0.0) ** 2 / first
+    return (
+        root_of_decreasing(lack, middle, 0.5 + 1e-3 * abs(middle), least=0.0) ** 2
+        / first
+    )
 
 
-def root_of_decreasing(function: Callable[[float], float], guess: float, step: float, *, least: float) -> float:
+def root_of_decreasing(
+    function: Callable[[float], float], guess: float, step: float, *, least: float
+) -> float:
     """Return the lower end of a bracket, of relative width 5e-10, of the zero of a decreasing function.
 
     scipy.optimize is not used because it takes longer to load.
@@ -91,8 +105,8 @@ def root_of_decreasing(function: Callable[[float], float], guess: float, step: f
     same_side_steps = 0
     while b - a > tolerance:
         middle = (a * -below + b * above) / (above - below)
-        # near probability 1 the function is a step function of rounding errors: only the sign of its values can be
-        # trusted
+        # near probability 1 the function is a step function of rounding errors: only
+        # the sign of its values can be trusted
         if abs(same_side_steps) > MAX_SAME_SIDE:
             middle = 0.5 * (a + b)
         middle = min(max(middle, a + 0.5 * tolerance), b - 0.5 * tolerance)
@@ -100,11 +114,19 @@ def root_of_decreasing(function: Callable[[float], float], guess: float, step: f
         if value >= 0.0:
             a = middle
             above = value
-            below, same_side_steps = (0.5 * below, same_side_steps + 1) if same_side_steps > 0 else (below, 1)
+            below, same_side_steps = (
+                (0.5 * below, same_side_steps + 1)
+                if same_side_steps > 0
+                else (below, 1)
+            )
         else:
             b = middle
             below = value
-            above, same_side_steps = (0.5 * above, same_side_steps - 1) if same_side_steps < 0 else (above, -1)
+            above, same_side_steps = (
+                (0.5 * above, same_side_steps - 1)
+                if same_side_steps < 0
+                else (above, -1)
+            )
     return a
 
 

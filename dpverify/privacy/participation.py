@@ -15,7 +15,8 @@ from typing import TypeAlias
 from dpverify.kernels import check
 from dpverify.shared_types import ORDERINGS, Ordering
 
-Pattern: TypeAlias = tuple[int, ...]  # steps, counted from 1, in which one example is used, in increasing order
+# steps, counted from 1, in which one example is used, in increasing order
+Pattern: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,17 @@ class Bounds:
     lower: float  # the number is from ``lower`` to ``upper``; both are rounded outward
     upper: float
     exact: bool  # whether the bounds differ by floating-point rounding only
-    pattern: Pattern | None = None  # steps of an example that attains ``lower``; None if unknown or too long
+    # steps of an example that attains ``lower``; None if unknown or too long
+    pattern: Pattern | None = None
     method: str = ""  # how ``upper`` was computed, if there are several methods
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.lower <= self.upper:
-            raise check.ArgumentError("lower", self.lower, f"must be at least 0 and at most upper={self.upper}")
+            raise check.ArgumentError(
+                "lower",
+                self.lower,
+                f"must be at least 0 and at most upper={self.upper}",
+            )
 
     @property
     def ratio(self) -> float:
@@ -59,7 +65,9 @@ def patterns(steps: int, examples: int, ordering: Ordering) -> Iterator[Pattern]
         for place in range(1, N + 1):
             yield tuple(range(place, T + 1, N))
         return
-    epochs: list[list[int | None]] = [[*range(begin + 1, min(begin + N, T) + 1)] for begin in range(0, T, N)]
+    epochs: list[list[int | None]] = [
+        [*range(begin + 1, min(begin + N, T) + 1)] for begin in range(0, T, N)
+    ]
     if T % N:
         epochs[-1].append(None)
     for choice in itertools.product(*epochs):

@@ -1,35 +1,42 @@
 """Gaussian noise by the ratio of uniforms in integers: its bits, its exact distribution, and the privacy of a release.
 
-Appendix A of wang2019 (after Kinderman and Monahan 1977): for u and v uniform on (0, 1) and (0, sqrt(2/e)), v/u is half
-Gaussian after rejection of the pairs with (v/u)^2 > -4 log u. This module computes it in integers:
+Appendix A of wang2019 (after Kinderman and Monahan 1977): for u and v uniform on (0, 1)
+and (0, sqrt(2/e)), v/u is half Gaussian after rejection of the pairs with (v/u)^2 > -4
+log u. This module computes it in integers:
 
     u = 2^-(e+1) (1 + (i + 1/2)/2^k),     e: zeros before the first 1 of E = 32 bits, i: k = 6 bits,
     v = sqrt(2/e) (j + 1/2)/2^36,         j: 36 bits.
 
-u comes from a uniform number of E + k bits: only the k bits after the first 1 are used, and u is moved to the middle of
-its cell. If all E bits are zero, the pair is rejected. The pair is accepted if j < h(e, i), a rounded table of the
-condition v^2 <= -4 u^2 log u. Let w(i) be 2^12/(1 + (i + 1/2)/2^k), rounded. The ratio is (2j + 1) 2^e w(i) divided by
-2^37 and rounded to the nearest integer, in units of sqrt(2/e)/2^11 of a standard deviation. A random bit is its sign.
-Finally U - U' is added, with U and U' uniform on 0, ..., 2^7 - 1. This smooths the steps of a coarse u, and adds 0.05%
-to the variance.
+u comes from a uniform number of E + k bits: only the k bits after the first 1 are used,
+and u is moved to the middle of its cell. If all E bits are zero, the pair is rejected.
+The pair is accepted if j < h(e, i), a rounded table of the condition v^2 <= -4 u^2 log
+u. Let w(i) be 2^12/(1 + (i + 1/2)/2^k), rounded. The ratio is (2j + 1) 2^e w(i) divided
+by 2^37 and rounded to the nearest integer, in units of sqrt(2/e)/2^11 of a standard
+deviation. A random bit is its sign. Finally U - U' is added, with U and U' uniform on
+0, ..., 2^7 - 1. This smooths the steps of a coarse u, and adds 0.05% to the variance.
 
-The distribution is obtained by counting, for all pairs (e, i), how many j give each number. No logarithm or division is
-computed on secret values. The tables are computed in correctly rounded decimal arithmetic, so that they are the same on
-every machine.
+The distribution is obtained by counting, for all pairs (e, i), how many j give each
+number. No logarithm or division is computed on secret values. The tables are computed
+in correctly rounded decimal arithmetic, so that they are the same on every machine.
 
 The following sections bound the privacy of one release with this noise.
 
-**Accounted distribution.** Let P be the exact distribution, R nine standard deviations and tau = P(|N| > R), about
-2e-19. P' equals P up to R. Beyond R it is a geometric sequence with ratio q = P(R)/P(R-1) and the same probability on
-each side. The two distributions differ by at most tau in total variation. If P' guarantees (epsilon, delta'), P
-guarantees epsilon with delta' + (1 + e^epsilon) tau n, for n released numbers. P' gives every integer a positive
-probability, so that its Renyi divergences are finite. The secure computation also reveals masks, each of which is one
-of 2^61 numbers modulo 2^61 - 1. Its distance from uniform, at most 2^-61, is added to tau for each mask.
+**Accounted distribution.** Let P be the exact distribution, R nine standard deviations
+and tau = P(|N| > R), about 2e-19. P' equals P up to R. Beyond R it is a geometric
+sequence with ratio q = P(R)/P(R-1) and the same probability on each side. The two
+distributions differ by at most tau in total variation. If P' guarantees (epsilon,
+delta'), P guarantees epsilon with delta' + (1 + e^epsilon) tau n, for n released
+numbers. P' gives every integer a positive probability, so that its Renyi divergences
+are finite. The secure computation also reveals masks, each of which is one of 2^61
+numbers modulo 2^61 - 1. Its distance from uniform, at most 2^-61, is added to tau for
+each mask.
 
-**Upper bound.** For a coordinate that is moved by s, M_z(s) = sum_n P'(n - s)^z P'(n)^(1-z) is a sum over
--R <= n <= R + s and two geometric series. log M_z is convex in z, so that chords between a few orders bound it at all
-other orders. The Renyi divergence of a release moved by s_1, ..., s_d, |s|_2 <= S, is at most the sum of D_z(s_j). This
-is at most S^2 max_s D_z(s)/s^2 over whole s from 1 to S. Sums of floats get a relative margin of 4e-12.
+**Upper bound.** For a coordinate that is moved by s, M_z(s) = sum_n P'(n - s)^z
+P'(n)^(1-z) is a sum over -R <= n <= R + s and two geometric series. log M_z is convex
+in z, so that chords between a few orders bound it at all other orders. The Renyi
+divergence of a release moved by s_1, ..., s_d, |s|_2 <= S, is at most the sum of
+D_z(s_j). This is at most S^2 max_s D_z(s)/s^2 over whole s from 1 to S. Sums of floats
+get a relative margin of 4e-12.
 
 **Lower bound.** One coordinate is moved by S; delta is an exact sum over all numbers.
 """
@@ -59,7 +66,9 @@ UNIT_BITS: Final = PLACE_BITS + RECIPROCAL_BITS - SHIFT_BITS
 DEVIATION: Final = math.sqrt(4**UNIT_BITS * math.e / 2.0 + (4**SMOOTH_BITS - 1) / 6.0)
 """Standard deviation of the intended Gaussian, in units: about 2389. The exact distribution is within 0.1% of it."""
 
-MAX_NOISE: Final = math.ceil(2.0 * math.sqrt(FIRST_BITS * math.log(2.0)) * DEVIATION) + (1 << SMOOTH_BITS)
+MAX_NOISE: Final = math.ceil(
+    2.0 * math.sqrt(FIRST_BITS * math.log(2.0)) * DEVIATION
+) + (1 << SMOOTH_BITS)
 """Upper bound on the absolute value of a number."""
 
 
@@ -78,7 +87,8 @@ def tables() -> RatioTables:
     accepted = np.zeros((FIRST_BITS, CELLS), dtype=np.int64)
     reciprocal = np.zeros(CELLS, dtype=np.int64)
     for i in range(CELLS):
-        cell = 2 * CELLS + 2 * i + 1  # middle of cell i, from 1 to 2, in units of 2^-(k+1)
+        # middle of cell i, from 1 to 2, in units of 2^-(k+1)
+        cell = 2 * CELLS + 2 * i + 1
         reciprocal[i] = ((1 << (RECIPROCAL_BITS + CELL_BITS + 2)) + cell) // (2 * cell)
         for e in range(FIRST_BITS):
             u = exact.divide(Decimal(cell), Decimal(1 << (CELL_BITS + 2 + e)))
@@ -94,7 +104,11 @@ def uniform_ratio(first: Indices, cell: Indices, place: Indices) -> int | None:
     The position of the first 1 in ``first`` (E,) is e. ``cell`` (k,) and ``place`` (36,) are the bits of i and j,
     lowest bit first.
     """
-    return noise_size(int(first.argmax()), _number(cell), _number(place)) if first.any() else None
+    return (
+        noise_size(int(first.argmax()), _number(cell), _number(place))
+        if first.any()
+        else None
+    )
 
 
 def noise_size(e: int, i: int, j: int) -> int | None:
@@ -102,7 +116,9 @@ def noise_size(e: int, i: int, j: int) -> int | None:
     accepted, reciprocal = tables()
     if j >= int(accepted[e, i]):
         return None
-    return (((2 * j + 1) * int(reciprocal[i]) << e) + (1 << (SHIFT_BITS - 1))) >> SHIFT_BITS
+    return (
+        ((2 * j + 1) * int(reciprocal[i]) << e) + (1 << (SHIFT_BITS - 1))
+    ) >> SHIFT_BITS
 
 
 def smoothed_noise(size: int, sign: int, smooth: Indices) -> int:
@@ -120,11 +136,15 @@ def size_law() -> Vector:
     accepted, reciprocal = tables()
     total = np.zeros(MAX_NOISE)
     for e in range(FIRST_BITS):
-        counts = np.zeros(MAX_NOISE + 1, dtype=np.int64)  # at n: number of pairs with a smaller size
+        # at n: number of pairs with a smaller size
+        counts = np.zeros(MAX_NOISE + 1, dtype=np.int64)
         for h, w in zip(accepted[e].tolist(), reciprocal.tolist(), strict=True):
             largest = (((2 * h - 1) * w << e) + (1 << (SHIFT_BITS - 1))) >> SHIFT_BITS
-            sizes = np.arange(1, largest + 1)  # number of j with a size below n: (2j + 1) w 2^e < (2n - 1) 2^36
-            counts[1 : largest + 1] += (((2 * sizes - 1 << (SHIFT_BITS - 1)) - 1) // (w << e) + 1) // 2
+            # number of j with a size below n: (2j + 1) w 2^e < (2n - 1) 2^36
+            sizes = np.arange(1, largest + 1)
+            counts[1 : largest + 1] += (
+                ((2 * sizes - 1 << (SHIFT_BITS - 1)) - 1) // (w << e) + 1
+            ) // 2
             counts[largest + 1 :] += h
         total += np.diff(counts) * 2.0**-e
     law: Vector = total / total.sum()
@@ -135,7 +155,10 @@ def size_law() -> Vector:
 def acceptance() -> float:
     """Return the probability that a pair is accepted, about 0.73."""
     accepted = tables().accepted.sum(axis=1)
-    return math.fsum(float(h) * 2.0 ** -(e + 1 + CELL_BITS + PLACE_BITS) for e, h in enumerate(accepted.tolist()))
+    return math.fsum(
+        float(h) * 2.0 ** -(e + 1 + CELL_BITS + PLACE_BITS)
+        for e, h in enumerate(accepted.tolist())
+    )
 
 
 @lru_cache(maxsize=1)
@@ -145,7 +168,8 @@ def law() -> Vector:
     sizes = size_law()
     half[MAX_NOISE : MAX_NOISE + len(sizes)] = sizes / 2.0
     chances = half + half[::-1]
-    for _ in range(2):  # U, then -U': means over 2^7 neighbours, in binary steps without subtraction
+    # U, then -U': means over 2^7 neighbours, in binary steps without subtraction
+    for _ in range(2):
         for step in range(SMOOTH_BITS):
             moved = np.zeros_like(chances)
             moved[1 << step :] = chances[: -(1 << step)]
@@ -162,7 +186,8 @@ KNOT_SUMMANDS: Final = (1, 2, 2, 4, 4, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
 """Each order in ``KNOTS`` is the sum of this order and another one. Its power is the product of their powers."""
 BLOCK: Final = 4096  # numbers per block, few enough for the cache
 ROUNDING: Final = 4e-12
-MASK_ERROR: Final = 16.0 * 2.0**-61  # per number: 11 masks are expected if one number is drawn, and 3 if many are drawn
+# per number: 11 masks are expected if one number is drawn, and 3 if many are drawn
+MASK_ERROR: Final = 16.0 * 2.0**-61
 
 
 class ExtendedLaw(NamedTuple):
@@ -186,7 +211,11 @@ def extended_law() -> ExtendedLaw:
 
 def delta_spent(numbers: float, epsilon: float) -> float:
     """Return the part of delta that ``numbers`` released numbers spend in addition to the Renyi bounds."""
-    return (1.0 + math.exp(min(epsilon, 700.0))) * numbers * (2.0 * extended_law().tail + MASK_ERROR)
+    return (
+        (1.0 + math.exp(min(epsilon, 700.0)))
+        * numbers
+        * (2.0 * extended_law().tail + MASK_ERROR)
+    )
 
 
 def log_moments(shift: int) -> Vector:
@@ -199,12 +228,25 @@ def log_moments(shift: int) -> Vector:
     with np.errstate(over="ignore", invalid="ignore"):
         for begin_block in range(begin, end, BLOCK):
             unshifted = chances[begin_block : min(begin_block + BLOCK, end)]
-            powers = {1: chances[begin_block - shift : begin_block - shift + len(unshifted)] / unshifted}
-            for k, (order, summand) in enumerate(zip(KNOTS, KNOT_SUMMANDS, strict=True)):
+            powers = {
+                1: chances[begin_block - shift : begin_block - shift + len(unshifted)]
+                / unshifted
+            }
+            for k, (order, summand) in enumerate(
+                zip(KNOTS, KNOT_SUMMANDS, strict=True)
+            ):
                 powers[order] = powers[summand] * powers[order - summand]
                 moments[k] += unshifted @ powers[order]
-    # the ratio of the shifted to the unshifted tail is q^s on the left, and q^-s on the right, from n = R + s + 1 on
-    outer = [tail * (ratio ** (shift * z) + math.exp(min(shift * (1 - z) * math.log(ratio), 709.0))) for z in KNOTS]
+    # the ratio of the shifted to the unshifted tail is q^s on the left, and q^-s on the
+    # right, from n = R + s + 1 on
+    outer = [
+        tail
+        * (
+            ratio ** (shift * z)
+            + math.exp(min(shift * (1 - z) * math.log(ratio), 709.0))
+        )
+        for z in KNOTS
+    ]
     bound: Vector = np.log((moments + np.array(outer)) * (1.0 + ROUNDING))
     return np.where(np.isnan(bound), np.inf, np.maximum(bound, 0.0))
 
@@ -212,7 +254,9 @@ def log_moments(shift: int) -> Vector:
 @lru_cache(maxsize=MOST_SHIFT)
 def _rate(shift: int) -> Vector:
     """Return D_z(s)/s^2 at one s, for each of ``ORDERS``."""
-    rate: Vector = interpolated(log_moments(shift)) / (np.array(ORDERS) - 1.0) / float(shift) ** 2
+    rate: Vector = (
+        interpolated(log_moments(shift)) / (np.array(ORDERS) - 1.0) / float(shift) ** 2
+    )
     return rate
 
 

@@ -1,14 +1,16 @@
 """Renyi divergences of one Gaussian step on all data or a random part, and the epsilon of many such steps.
 
-Divergences are computed as sums of positive terms in logarithms. So nothing cancels at a small rate, and nothing
-overflows at a high order.
+Divergences are computed as sums of positive terms in logarithms. So nothing cancels at
+a small rate, and nothing overflows at a high order.
 
-Without replacement, each step draws a new batch, uniform among the sets of B of the N examples; q = B/N. Neighbours are
-replace-one. Let P and Q be the output distributions of a step on neighbours, in either order, and let
-H_c(P, Q) = integral of (P - c Q)_+. Then
+Without replacement, each step draws a new batch, uniform among the sets of B of the N
+examples; q = B/N. Neighbours are replace-one. Let P and Q be the output distributions
+of a step on neighbours, in either order, and let H_c(P, Q) = integral of (P - c Q)_+.
+Then
 
 1. H_c(P, Q) <= h(c) = H_c((1-q) N(0, s^2) + q N(1, s^2), N(0, s^2)) for all c >= 1, with s = std B/(2G) (Balle, Barthe
-   and Gaboardi 2018, theorem 9: at 1 + q(c - 1) it is q H_c of the Gaussian pair, as for the mixture).
+   and Gaboardi 2018, theorem 9: at 1 + q(c - 1) it is q H_c of the Gaussian pair, as
+   for the mixture).
 2. E_Q (P/Q)^z = 1 + z(z-1) integral over c >= 1 of c^(z-2) H_c(P, Q) + c^(-z-1) H_c(Q, P) (the integral form of an
    f-divergence, Sason and Verdu 2016, f = x^z).
 3. Both terms are at most c^(z-2) h(c), whose integral is, by 2. for the mixture, at most its own moment minus 1.
@@ -44,7 +46,8 @@ def gaussian_rdp(order: float, mu: float) -> float:
     Returns
     -------
     float
-        order mu^2/2 (Mironov 2017, corollary 3): zero-concentrated DP with rho = mu^2/2.
+        order mu^2/2 (Mironov 2017, corollary 3): zero-concentrated DP with rho =
+        mu^2/2.
 
     Raises
     ------
@@ -61,15 +64,16 @@ def gaussian_rdp(order: float, mu: float) -> float:
 def poisson_gaussian_rdp(order: int, rate: float, sigma: float) -> float:
     """Return the Renyi divergence of the Poisson-subsampled Gaussian mechanism, for add-remove neighbours.
 
-    The formula is exact: (1/(z-1)) log sum_k C(z, k) (1-q)^(z-k) q^k exp(k(k-1)/(2 sigma^2)), the divergence of the
-    mixture (1-q) N(0, sigma^2) + q N(1, sigma^2) from N(0, sigma^2). This is the larger one of the two directions
-    (Mironov, Talwar and Zhang 2019, section 3.3). The same pair occurs in subsampling without replacement.
+    The formula is exact: (1/(z-1)) log sum_k C(z, k) (1-q)^(z-k) q^k exp(k(k-1)/(2
+    sigma^2)), the divergence of the mixture (1-q) N(0, sigma^2) + q N(1, sigma^2) from
+    N(0, sigma^2). This is the larger one of the two directions (Mironov, Talwar and
+    Zhang 2019, section 3.3). The same pair occurs in subsampling without replacement.
 
     Parameters
     ----------
     order, rate, sigma : float
-        Whole order z >= 2, sampling probability q in [0, 1], and standard deviation over sensitivity, above 0. A
-        ValueError is raised otherwise.
+        Whole order z >= 2, sampling probability q in [0, 1], and standard deviation
+        over sensitivity, above 0. A ValueError is raised otherwise.
     """
     _check(order, rate, sigma)
     if rate == 0:
@@ -78,9 +82,13 @@ def poisson_gaussian_rdp(order: int, rate: float, sigma: float) -> float:
         return order / (2.0 * sigma * sigma)
     log_q = math.log(rate)
     log_rest = math.log1p(-rate)
-    # The moment is 1 plus the same sum with exp(..) - 1, since the binomial weights add up to 1.
+    # The moment is 1 plus the same sum with exp(..) - 1, since the binomial weights add
+    # up to 1.
     terms = [
-        _log_binomial(order, k) + k * log_q + (order - k) * log_rest + _log_expm1(0.5 * k * (k - 1) / (sigma * sigma))
+        _log_binomial(order, k)
+        + k * log_q
+        + (order - k) * log_rest
+        + _log_expm1(0.5 * k * (k - 1) / (sigma * sigma))
         for k in range(2, order + 1)
     ]
     return _log1p_exp(_log_sum(terms)) / (order - 1)
@@ -89,29 +97,38 @@ def poisson_gaussian_rdp(order: int, rate: float, sigma: float) -> float:
 def without_replacement_rdp(order: int, rate: float, rdp: Sequence[float]) -> float:
     """Bound the Renyi divergence of any mechanism on a batch drawn without replacement, for replace-one neighbours.
 
-    Wang, Balle and Kasiviswanathan 2019, theorem 9, with an unbounded loss (epsilon(oo) = oo), as for Gaussian noise:
-    (1/(z-1)) log(1 + q^2 C(z, 2) min(4 (e^r(2) - 1), 2 e^r(2)) + sum_(j>=3) q^j C(z, j) 2 e^((j-1) r(j))), and at most
-    r(z).
+    Wang, Balle and Kasiviswanathan 2019, theorem 9, with an unbounded loss (epsilon(oo)
+    = oo), as for Gaussian noise: (1/(z-1)) log(1 + q^2 C(z, 2) min(4 (e^r(2) - 1), 2
+    e^r(2)) + sum_(j>=3) q^j C(z, j) 2 e^((j-1) r(j))), and at most r(z).
 
     Parameters
     ----------
     order, rate : int, float
-        Renyi order z, at least 2, and the fraction q in [0, 1] of the data that is drawn. A ValueError is raised
-        otherwise.
+        Renyi order z, at least 2, and the fraction q in [0, 1] of the data that is
+        drawn. A ValueError is raised otherwise.
     rdp : sequence of float
         Bounds r(2), .., r(z) of the mechanism on all of its input.
     """
     _check(order, rate, 1.0)
     if len(rdp) != order - 1:
-        raise ValueError(f"rdp must hold the orders 2 .. {order}, {order - 1} numbers, got {len(rdp)}.")
+        raise ValueError(
+            f"rdp must hold the orders 2 .. {order}, {order - 1} numbers, got {len(rdp)}."
+        )
     if not min(rdp) >= 0:
         raise ValueError(f"a Renyi bound must be at least 0, got {min(rdp)}.")
     if rate == 0 or rdp[0] == 0:
         return 0.0
     log_q = math.log(rate)
     two = rdp[0]
-    terms = [2 * log_q + _log_binomial(order, 2) + min(math.log(4.0) + _log_expm1(two), math.log(2.0) + two)]
-    terms += [j * log_q + _log_binomial(order, j) + math.log(2.0) + (j - 1) * rdp[j - 2] for j in range(3, order + 1)]
+    terms = [
+        2 * log_q
+        + _log_binomial(order, 2)
+        + min(math.log(4.0) + _log_expm1(two), math.log(2.0) + two)
+    ]
+    terms += [
+        j * log_q + _log_binomial(order, j) + math.log(2.0) + (j - 1) * rdp[j - 2]
+        for j in range(3, order + 1)
+    ]
     return min(_log1p_exp(_log_sum(terms)) / (order - 1), rdp[-1])
 
 
@@ -125,7 +142,9 @@ def without_replacement_gaussian_sharp(order: int, rate: float, sigma: float) ->
     subsampling.
     """
     if order != int(order) or not 2 <= order <= SHARP_ORDER:
-        raise ValueError(f"order must be a whole number from 2 to {SHARP_ORDER}, got order={order}.")
+        raise ValueError(
+            f"order must be a whole number from 2 to {SHARP_ORDER}, got order={order}."
+        )
     _check(order, rate, sigma)
     if rate == 0:
         return 0.0
@@ -136,7 +155,11 @@ def without_replacement_gaussian_sharp(order: int, rate: float, sigma: float) ->
         direct = math.log(2.0) + j * (j - 1) * unit
         low = moments[j // 2 - 1]
         high = moments[(j + 1) // 2 - 1]
-        logs.append(min(direct, math.log(4.0) + 0.5 * (low + high)) + j * math.log(rate) + _log_binomial(order, j))
+        logs.append(
+            min(direct, math.log(4.0) + 0.5 * (low + high))
+            + j * math.log(rate)
+            + _log_binomial(order, j)
+        )
     return min(_log1p_exp(_log_sum(logs)) / (order - 1), order * unit)
 
 
@@ -153,20 +176,29 @@ def log_chi_moments(sigma: float, top: int) -> tuple[float, ...]:
             unit = 1 / (2 * arb(sigma) ** 2)
             powers = [(i * (i - 1) * unit).exp() for i in range(top + 1)]
             moments = [_moment(powers, degree) for degree in range(2, top + 1, 2)]
-            if all(moment > 0 and moment.rel_accuracy_bits() > 40 for moment in moments):
+            if all(
+                moment > 0 and moment.rel_accuracy_bits() > 40 for moment in moments
+            ):
                 return tuple(float(moment.log()) for moment in moments)
         bits *= 2
-    raise ArithmeticError(f"moment {top} of two Gaussians needs more than {MAX_BITS} bits at sigma={sigma}.")
+    raise ArithmeticError(
+        f"moment {top} of two Gaussians needs more than {MAX_BITS} bits at sigma={sigma}."
+    )
 
 
 def _moment(powers: list[arb], degree: int) -> arb:
-    terms = ((-1) ** (degree - i) * fmpz(math.comb(degree, i)) * powers[i] for i in range(degree + 1))
+    terms = (
+        (-1) ** (degree - i) * fmpz(math.comb(degree, i)) * powers[i]
+        for i in range(degree + 1)
+    )
     return sum((arb(term) for term in terms), start=arb(0))
 
 
 def _check(order: int, rate: float, sigma: float) -> None:
     if order != int(order) or order < 2:
-        raise ValueError(f"order must be a whole number, at least 2, got order={order}.")
+        raise ValueError(
+            f"order must be a whole number, at least 2, got order={order}."
+        )
     if not 0 <= rate <= 1:
         raise ValueError(f"rate must be in [0, 1], got rate={rate}.")
     if not sigma > 0:
@@ -204,7 +236,9 @@ ORDERS = (*range(2, 17), 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256, 512)
 """Renyi orders that are tried. The bound at every order is valid."""
 
 
-def poisson_gaussian_epsilon(rate: float, sigma: float, steps: int, delta: float) -> float:
+def poisson_gaussian_epsilon(
+    rate: float, sigma: float, steps: int, delta: float
+) -> float:
     """An epsilon that holds for many Poisson-subsampled Gaussian steps; neighbours differ by one example more or less.
 
     Parameters
@@ -221,7 +255,8 @@ def poisson_gaussian_epsilon(rate: float, sigma: float, steps: int, delta: float
     Returns
     -------
     float
-        The smallest epsilon over some whole Renyi orders. The distribution of the privacy loss may give a smaller one.
+        The smallest epsilon over some whole Renyi orders. The distribution of the
+        privacy loss may give a smaller one.
     """
     return _best_epsilon(poisson_gaussian_rdp, rate, sigma, steps, delta)
 
@@ -255,11 +290,22 @@ def sampled_epsilon(rate: float, sigma: float, steps: int, delta: float) -> floa
 def sampled_rdp(order: int, rate: float, sigma: float) -> float:
     """Bound replacing one in a batch: log(1 + 2 (M - 1))/(z - 1) as above, and never more than without sampling."""
     exponent = (order - 1) * poisson_gaussian_rdp(order, rate, sigma)
-    doubled = math.log1p(2.0 * math.expm1(exponent)) if exponent < 30.0 else exponent + math.log(2.0)
+    doubled = (
+        math.log1p(2.0 * math.expm1(exponent))
+        if exponent < 30.0
+        else exponent + math.log(2.0)
+    )
     return min(doubled / (order - 1), order / (2.0 * sigma * sigma))
 
 
-def sampled_std(examples: int, batch: int, steps: int, lipschitz: float, epsilon: float, delta: float) -> float:
+def sampled_std(
+    examples: int,
+    batch: int,
+    steps: int,
+    lipschitz: float,
+    epsilon: float,
+    delta: float,
+) -> float:
     """Return the smallest noise that the bound of :func:`sampled_epsilon` allows, to seven digits, on the safe side.
 
     Parameters
@@ -274,7 +320,8 @@ def sampled_std(examples: int, batch: int, steps: int, lipschitz: float, epsilon
     Returns
     -------
     float
-        Standard deviation of a coordinate of the noise; infinite if epsilon is too small for all of the orders.
+        Standard deviation of a coordinate of the noise; infinite if epsilon is too
+        small for all of the orders.
     """
     rate = batch / examples
     low = 0.25
@@ -297,6 +344,13 @@ def sampled_std(examples: int, batch: int, steps: int, lipschitz: float, epsilon
 
 
 def _best_epsilon(
-    rdp: Callable[[int, float, float], float], rate: float, sigma: float, steps: int, delta: float
+    rdp: Callable[[int, float, float], float],
+    rate: float,
+    sigma: float,
+    steps: int,
+    delta: float,
 ) -> float:
-    return min(improved_epsilon(z, steps * rdp(z, rate, sigma) * SUM_FACTOR, delta) for z in ORDERS)
+    return min(
+        improved_epsilon(z, steps * rdp(z, rate, sigma) * SUM_FACTOR, delta)
+        for z in ORDERS
+    )

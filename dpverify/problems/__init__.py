@@ -10,7 +10,11 @@ if TYPE_CHECKING:
     from dpverify.problems.base import Problem, replace_one
     from dpverify.problems.data import Dataset, dataset_of, load_dataset
     from dpverify.problems.example_gradients import ExampleGradients
-    from dpverify.problems.logistic import BatchGradient, LogisticRegression, RecursiveGradient
+    from dpverify.problems.logistic import (
+        BatchGradient,
+        LogisticRegression,
+        RecursiveGradient,
+    )
     from dpverify.problems.nonconvex_losses import RegionConstants, Waves
     from dpverify.problems.sampled_run import DescentParameters, NoisyDescent
     from dpverify.problems.softmax_regression import SoftmaxRegression

@@ -15,10 +15,11 @@ class Problem(Protocol):
     Attributes
     ----------
     x, y, start : (n, p), (n,) and (d,) array of float
-        Rows, one per example, labels, and the first iterate w_1, to which ``gap`` refers.
+        Rows, one per example, labels, and the first iterate w_1, to which ``gap``
+        refers.
     lipschitz, smoothness, gap : float
-        G, L and R. G and L are upper bounds on the norms of per-example gradients and Hessians at every w. R is an
-        upper bound on ``F(w_1) - inf F``.
+        G, L and R. G and L are upper bounds on the norms of per-example gradients and
+        Hessians at every w. R is an upper bound on ``F(w_1) - inf F``.
     """
 
     @property
@@ -48,7 +49,9 @@ class Problem(Protocol):
         ...
 
 
-def replace_one(x: Matrix, y: Vector, index: int, row: Vector, label: float) -> tuple[Matrix, Vector]:
+def replace_one(
+    x: Matrix, y: Vector, index: int, row: Vector, label: float
+) -> tuple[Matrix, Vector]:
     """Return a neighbouring data set, in which one example is replaced.
 
     Parameters
@@ -77,7 +80,9 @@ def replace_one(x: Matrix, y: Vector, index: int, row: Vector, label: float) -> 
     if not 0 <= index < len(x):
         raise ValueError(f"index must lie in [0, {len(x) - 1}], got index={index}.")
     if np.shape(row) != x.shape[1:]:
-        raise ValueError(f"row must have shape {x.shape[1:]}, got shape {np.shape(row)}.")
+        raise ValueError(
+            f"row must have shape {x.shape[1:]}, got shape {np.shape(row)}."
+        )
     x = x.copy()
     y = y.copy()
     x[index] = row

@@ -22,9 +22,18 @@ def available_bytes() -> int:
     limits: list[int] = []
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        limits.extend(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
-        limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
-    except (OSError, ValueError):  # not Linux, no cgroup, or the limit is the word "max"
+        limits.extend(
+            int(line.split()[1]) * 1024
+            for line in lines
+            if line.startswith("MemAvailable:")
+        )
+        limits.append(
+            int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii"))
+        )
+    except (
+        OSError,
+        ValueError,
+    ):  # not Linux, no cgroup, or the limit is the word "max"
         pass
     if not limits and hasattr(os, "sysconf"):
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -49,4 +58,9 @@ def check_needed(source: Path | str, what: str, needed: float, limit: int) -> No
 
 def check_memory(source: Path | str, rows: int, columns: int, limit: int) -> None:
     """Raise a DataError if a dense matrix of this shape would not fit in memory."""
-    check_needed(source, f"{rows} examples with {columns} features", 3 * 8 * rows * columns, limit)
+    check_needed(
+        source,
+        f"{rows} examples with {columns} features",
+        3 * 8 * rows * columns,
+        limit,
+    )

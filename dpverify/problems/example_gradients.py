@@ -52,7 +52,9 @@ class CompiledDescent(Protocol):
 class BatchOracle(BatchMean, Protocol):
     """The interface that recursive momentum needs; see ``RecursiveGradient`` and :class:`ExampleGradients`."""
 
-    def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
+    def change(
+        self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector
+    ) -> None:
         """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) to ``out``."""
 
 
@@ -62,35 +64,53 @@ class ExampleGradients:
     Parameters
     ----------
     gradients : callable
-        ``gradients(w, batch)`` returns an array of shape (B, d), a row for each example of the batch.
+        ``gradients(w, batch)`` returns an array of shape (B, d), a row for each example
+        of the batch.
     clip, change_clip : float
-        Clip lengths of gradients and of their changes, above 0; an infinite length does not clip.
+        Clip lengths of gradients and of their changes, above 0; an infinite length does
+        not clip.
 
     Raises
     ------
     ArgumentError
-        If a clip length is not positive. A call raises it if gradients have the wrong shape or are not finite, or if
-        the last row of a batch differs from the row of this example alone, which calls number 1, 2, 4, ... check.
+        If a clip length is not positive. A call raises it if gradients have the wrong
+        shape or are not finite, or if the last row of a batch differs from the row of
+        this example alone, which calls number 1, 2, 4, ... check.
     """
 
-    def __init__(self, gradients: Gradients, clip: float = math.inf, change_clip: float = math.inf) -> None:
+    def __init__(
+        self,
+        gradients: Gradients,
+        clip: float = math.inf,
+        change_clip: float = math.inf,
+    ) -> None:
         if not callable(gradients):
-            raise check.ArgumentError("gradients", gradients, "must be a function (w, batch)")
+            raise check.ArgumentError(
+                "gradients", gradients, "must be a function (w, batch)"
+            )
         self._gradients = gradients
         self.clip = clip if clip == math.inf else check.positive(clip=clip)
-        self.change_clip = change_clip if change_clip == math.inf else check.positive(change_clip=change_clip)
+        self.change_clip = (
+            change_clip
+            if change_clip == math.inf
+            else check.positive(change_clip=change_clip)
+        )
         self._calls = 0
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
         """Write the mean of the batch's clipped gradients at ``w``, shape (d,), to ``out``."""
         out[:] = clipped(self._checked_rows(w, batch), self.clip).mean(axis=0)
 
-    def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
+    def change(
+        self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector
+    ) -> None:
         """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) to ``out``."""
         now = self._checked_rows(new, batch)
         out[:] = gamma * clipped(now, self.clip).mean(axis=0)
         if gamma < 1.0:
-            out += (1.0 - gamma) * clipped(now - self._checked_rows(old, batch), self.change_clip).mean(axis=0)
+            out += (1.0 - gamma) * clipped(
+                now - self._checked_rows(old, batch), self.change_clip
+            ).mean(axis=0)
 
     def _checked_rows(self, w: Vector, batch: Indices) -> Matrix:
         rows = self._rows(w, batch)
@@ -100,7 +120,9 @@ class ExampleGradients:
             if np.abs(rows[-1] - alone).max() > 1e-3 * np.abs(alone).max() + 1e-9:
                 value = f"a row for example {batch[-1]} that it has not alone"
                 raise check.ArgumentError(
-                    "gradients", value, "must be each example's own, whoever else is in the batch"
+                    "gradients",
+                    value,
+                    "must be each example's own, whoever else is in the batch",
                 )
         return rows
 
@@ -108,7 +130,9 @@ class ExampleGradients:
         gradients = np.asarray(self._gradients(w.copy(), batch))
         if gradients.shape != (len(batch), len(w)) or gradients.dtype.kind not in "fiu":
             value = f"{gradients.dtype} of shape {gradients.shape}"
-            raise check.ArgumentError("gradients", value, f"must be numbers of shape ({len(batch)}, {len(w)})")
+            raise check.ArgumentError(
+                "gradients", value, f"must be numbers of shape ({len(batch)}, {len(w)})"
+            )
         if not np.isfinite(gradients).all():
             row, column = np.argwhere(~np.isfinite(gradients))[0]
             value = f"{gradients[row, column]} in coordinate {column} for example {batch[row]}"
@@ -122,5 +146,7 @@ def clipped(rows: Matrix, length: float) -> Matrix:
     if length == math.inf:
         return rows
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    shortened: Matrix = rows * np.minimum(1.0, length / np.maximum(norms, np.finfo(np.float64).tiny))
+    shortened: Matrix = rows * np.minimum(
+        1.0, length / np.maximum(norms, np.finfo(np.float64).tiny)
+    )
     return shortened

@@ -21,7 +21,8 @@ from dpverify.kernels.typing import Vector
 from dpverify.problems.errors import DataError
 from dpverify.problems.sparse.rows import MOST_COLUMNS, RowBuilder, Rows, csr_rows
 
-TABLES = {".csv": ",", ".tsv": "\t"}  # separators by suffix, without a suffix for compression
+# separators by suffix, without a suffix for compression
+TABLES = {".csv": ",", ".tsv": "\t"}
 MISSING = {"", "?", "na", "n/a", "nan", "null", "none", "."}
 
 
@@ -52,7 +53,10 @@ def read_csv(
     builder = RowBuilder(path, limit)
     size = path.stat().st_size
     try:
-        with _opened(path) as (stream, raw), TextIOWrapper(stream, encoding="utf-8-sig", newline="") as file:
+        with (
+            _opened(path) as (stream, raw),
+            TextIOWrapper(stream, encoding="utf-8-sig", newline="") as file,
+        ):
             reader = csv.reader(file, delimiter=separator(path) or ",", strict=True)
             for cells in reader:
                 if not any(cell.strip() for cell in cells):
@@ -60,18 +64,30 @@ def read_csv(
                 if not width:
                     width = len(cells)
                     if width < 2:
-                        raise DataError(path, f"line {reader.line_num}: 1 column, features and a label are needed.")
+                        raise DataError(
+                            path,
+                            f"line {reader.line_num}: 1 column, features and a label are needed.",
+                        )
                     if _is_header(cells[:-1]):
                         continue
                 if len(cells) != width:
-                    raise DataError(path, f"line {reader.line_num}: {len(cells)} columns, the first line has {width}.")
+                    raise DataError(
+                        path,
+                        f"line {reader.line_num}: {len(cells)} columns, the first line has {width}.",
+                    )
                 values.extend(_numbers(path, reader.line_num, cells[:-1]))
                 label = cells[-1].strip()
                 labels.append(texts.setdefault(label, label))
                 if not label:
-                    raise DataError(path, f"line {reader.line_num}: the label in the last column is empty.")
+                    raise DataError(
+                        path,
+                        f"line {reader.line_num}: the label in the last column is empty.",
+                    )
                 if len(values) >= CELLS:
-                    builder.add(np.frombuffer(values).reshape(-1, width - 1), _share(raw, size, progress))
+                    builder.add(
+                        np.frombuffer(values).reshape(-1, width - 1),
+                        _share(raw, size, progress),
+                    )
                     values = array("d")
     except (csv.Error, UnicodeDecodeError, *UNREADABLE) as error:
         raise DataError(path, f"not a CSV file: {error}") from error
@@ -107,20 +123,25 @@ def _is_number(cell: str) -> bool:
 def _numbers(path: Path, line: int, cells: list[str]) -> list[float]:
     """Return the features of one line; raise a DataError that names a cell that is not a finite number."""
     line_text = "".join(cells)
-    if line_text.isascii() and "_" not in line_text:  # float() also reads 1_000, and digits of other scripts
+    # float() also reads 1_000, and digits of other scripts
+    if line_text.isascii() and "_" not in line_text:
         with suppress(ValueError):
             numbers = list(map(float, cells))
             if all(map(math.isfinite, numbers)):
                 return numbers
     numbers = []
     for column, cell in enumerate(cells, start=1):
-        if not PLAIN_NUMBER.fullmatch(cell.strip(" \t").encode()) or not math.isfinite(float(cell)):
+        if not PLAIN_NUMBER.fullmatch(cell.strip(" \t").encode()) or not math.isfinite(
+            float(cell)
+        ):
             hint = (
                 "leave its line out, or put a number that does not come from the data in its place"
                 if cell.strip().lower() in MISSING
                 else "give each of its values a column of 0 and 1"
             )
-            problem = f"column {column} is {cell[:40]!r}, a feature must be a finite number"
+            problem = (
+                f"column {column} is {cell[:40]!r}, a feature must be a finite number"
+            )
             raise DataError(path, f"line {line}: {problem}; {hint}.")
         numbers.append(float(cell))
     return numbers
@@ -142,7 +163,9 @@ def read_libsvm(
                 part += stream.readline()
                 if UNUSUAL.search(part) and (fault := _first_fault(part.splitlines())):
                     raise DataError(path, _first_bad_line(path) or fault)
-                x, part_labels = load_svmlight_file(BytesIO(part), dtype=np.float64, zero_based=True)
+                x, part_labels = load_svmlight_file(
+                    BytesIO(part), dtype=np.float64, zero_based=True
+                )
                 if not np.isfinite(x.data).all() or not np.isfinite(part_labels).all():
                     rule = "a value is NaN or infinite, every value must be finite."
                     raise DataError(path, _first_bad_line(path) or rule)
@@ -155,16 +178,22 @@ def read_libsvm(
     except DataError:
         raise
     except (ValueError, OverflowError, IndexError, *UNREADABLE) as error:
-        raise DataError(path, _first_bad_line(path) or f"not a LIBSVM file: {error}") from error
+        raise DataError(
+            path, _first_bad_line(path) or f"not a LIBSVM file: {error}"
+        ) from error
     if least == MOST_COLUMNS:
-        raise DataError(path, f"{builder.examples} examples and no feature value, at least one of each is needed.")
+        raise DataError(
+            path,
+            f"{builder.examples} examples and no feature value, at least one of each is needed.",
+        )
     return builder.build(dense=dense), np.concatenate(labels)
 
 
 PLAIN_NUMBER = re.compile(rb"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 WHOLE_NUMBER = re.compile(rb"-?[0-9]{1,4000}")
 NOT_FINITE = (b"nan", b"inf", b"infinity")
-UNUSUAL = re.compile(rb"_|\+[0-9]+:")  # accepted by Python's int and float, but not valid in a LIBSVM file
+# accepted by Python's int and float, but not valid in a LIBSVM file
+UNUSUAL = re.compile(rb"_|\+[0-9]+:")
 UNREADABLE = EOFError, OSError, zlib.error
 
 
@@ -215,8 +244,12 @@ def _faults(words: list[bytes]) -> Iterator[str]:
         if position == 0 and index == b"qid":
             continue
         finite = value.lower().lstrip(b"+-") not in NOT_FINITE
-        if not WHOLE_NUMBER.fullmatch(index) or (finite and not PLAIN_NUMBER.fullmatch(value)):
-            yield f"{_show(word)} must have the form index:value" + ("." if colon else ", the colon is missing.")
+        if not WHOLE_NUMBER.fullmatch(index) or (
+            finite and not PLAIN_NUMBER.fullmatch(value)
+        ):
+            yield f"{_show(word)} must have the form index:value" + (
+                "." if colon else ", the colon is missing."
+            )
             return
         column = int(index)
         number = float(value)

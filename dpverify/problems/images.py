@@ -54,7 +54,12 @@ class Images:
         """Return the images scaled to squares by repeating pixels, and with a single channel repeated."""
         places = [np.arange(side) * have // side for have in self.x.shape[2:]]
         x = self.x[:, :, places[0]][:, :, :, places[1]]
-        return Images(self.name, x if x.shape[1] == channels else np.repeat(x, channels, axis=1), self.y, self.top)
+        return Images(
+            self.name,
+            x if x.shape[1] == channels else np.repeat(x, channels, axis=1),
+            self.y,
+            self.top,
+        )
 
 
 def digits(seed: int = 0) -> tuple[Images, Images]:
@@ -62,7 +67,12 @@ def digits(seed: int = 0) -> tuple[Images, Images]:
     from sklearn.datasets import load_digits
 
     bundled = load_digits()
-    images = Images("digits (bundled)", bundled.images.astype(np.uint8)[:, None], bundled.target.astype(np.int64), 16.0)
+    images = Images(
+        "digits (bundled)",
+        bundled.images.astype(np.uint8)[:, None],
+        bundled.target.astype(np.int64),
+        16.0,
+    )
     order = generator(seed, SPLIT_STREAM).permutation(len(images.y))
     cut = round(HELD_OUT * len(order))
     return images.part(order[cut:]), images.part(order[:cut])
@@ -70,7 +80,10 @@ def digits(seed: int = 0) -> tuple[Images, Images]:
 
 def are_published(train: Images, test: Images) -> bool:
     """Test whether these can be all images of the published set of this name: the class sizes are equal."""
-    sizes = tuple(tuple(np.bincount(images.y, minlength=CLASSES).tolist()) for images in (train, test))
+    sizes = tuple(
+        tuple(np.bincount(images.y, minlength=CLASSES).tolist())
+        for images in (train, test)
+    )
     return CLASS_SIZES.get(train.name) == sizes
 
 
@@ -91,7 +104,9 @@ def cifar10(folder: Path, limit: int | None = None) -> tuple[Images, Images]:
 
 def cifar100(folder: Path, limit: int | None = None) -> Images:
     """Return the training set of CIFAR-100, in ``train.bin``, with the 100 fine classes."""
-    return _cifar("CIFAR-100", [_inside(folder, "cifar-100-binary") / "train.bin"], 2, 100, limit)
+    return _cifar(
+        "CIFAR-100", [_inside(folder, "cifar-100-binary") / "train.bin"], 2, 100, limit
+    )
 
 
 def _inside(folder: Path, name: str) -> Path:
@@ -104,14 +119,22 @@ def _idx_pair(folder: Path, part: str, limit: int | None) -> Images:
     path = _plain_or_gzip(folder, f"{part}-labels-idx1-ubyte")
     labels = read_idx(path, 1, limit)
     if len(labels) != len(images):
-        raise DataError(path, f"has {len(labels)} labels, the file of images has {len(images)} images.")
+        raise DataError(
+            path,
+            f"has {len(labels)} labels, the file of images has {len(images)} images.",
+        )
     if images.size == 0:
         raise DataError(path, "there is no image, at least one is needed.")
     return Images("MNIST", images[:, None], _classes(path, labels, CLASSES))
 
 
 def _plain_or_gzip(folder: Path, name: str) -> Path:
-    names = [name, f"{name}.gz", name.replace("-idx", ".idx"), f"{name.replace('-idx', '.idx')}.gz"]
+    names = [
+        name,
+        f"{name}.gz",
+        name.replace("-idx", ".idx"),
+        f"{name.replace('-idx', '.idx')}.gz",
+    ]
     for candidate in names:
         if (folder / candidate).exists():
             return folder / candidate
@@ -126,10 +149,14 @@ def read_idx(path: Path, sizes: int, limit: int | None = None) -> NDArray[np.uin
             head = file.read(4 + 4 * sizes)
             if head[:4] != bytes((0, 0, 8, sizes))[: len(head)]:
                 raise DataError(
-                    path, f"magic number {head[:4].hex()}, must be 000008{sizes:02x} (IDX, unsigned bytes)."
+                    path,
+                    f"magic number {head[:4].hex()}, must be 000008{sizes:02x} (IDX, unsigned bytes).",
                 )
             if len(head) < 4 + 4 * sizes:
-                raise DataError(path, f"truncated: {len(head)} bytes, the head alone has {4 + 4 * sizes}.")
+                raise DataError(
+                    path,
+                    f"truncated: {len(head)} bytes, the head alone has {4 + 4 * sizes}.",
+                )
             shape = [int(size) for size in np.frombuffer(head, ">u4", offset=4)]
             needed = math.prod(shape)
             _check_room(path, needed, limit)
@@ -146,7 +173,9 @@ def read_idx(path: Path, sizes: int, limit: int | None = None) -> NDArray[np.uin
     return np.frombuffer(content, np.uint8).reshape(shape)
 
 
-def _cifar(name: str, paths: Sequence[Path], labels: int, classes: int, limit: int | None) -> Images:
+def _cifar(
+    name: str, paths: Sequence[Path], labels: int, classes: int, limit: int | None
+) -> Images:
     """Return the images of CIFAR files; the last label byte is the class."""
     limit = available_bytes() if limit is None else limit
     parts = []
@@ -156,23 +185,32 @@ def _cifar(name: str, paths: Sequence[Path], labels: int, classes: int, limit: i
         _classes(path, content[:, labels - 1], classes)
         parts.append(content)
     rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
-    return Images(name, rows[:, labels:].reshape(-1, 3, SIDE, SIDE), rows[:, labels - 1].astype(np.int64))
+    return Images(
+        name,
+        rows[:, labels:].reshape(-1, 3, SIDE, SIDE),
+        rows[:, labels - 1].astype(np.int64),
+    )
 
 
 def _cifar_bytes(path: Path, record: int, limit: int) -> NDArray[np.uint8]:
     try:
-        pickles = [path.with_name(name) for name in (path.stem, "cifar-10-batches-py", "cifar-100-python")]
+        pickles = [
+            path.with_name(name)
+            for name in (path.stem, "cifar-10-batches-py", "cifar-100-python")
+        ]
         for pickle in pickles if not path.exists() else ():
             if pickle.exists():
                 raise DataError(pickle, f"{PICKLED}, {path.name}.")
         with path.open("rb") as file:
-            if file.peek(2)[:1] == b"\x80":  # the first byte of a pickle; no label is 128
+            # the first byte of a pickle; no label is 128
+            if file.peek(2)[:1] == b"\x80":
                 raise DataError(path, f"{PICKLED}.")
             size = path.stat().st_size
             _check_room(path, size, limit)
             if size == 0 or size % record:
                 raise DataError(
-                    path, f"truncated or not CIFAR's binary version: {size} bytes, no multiple of {record}."
+                    path,
+                    f"truncated or not CIFAR's binary version: {size} bytes, no multiple of {record}.",
                 )
             content = np.fromfile(file, np.uint8)
     except OSError as error:
@@ -182,12 +220,18 @@ def _cifar_bytes(path: Path, record: int, limit: int) -> NDArray[np.uint8]:
 
 def _check_room(path: Path, needed: int, limit: int) -> None:
     if 3 * needed > limit:
-        raise DataError(path, f"{human_bytes(needed)} of images, memory has room for {human_bytes(limit / 3)}.")
+        raise DataError(
+            path,
+            f"{human_bytes(needed)} of images, memory has room for {human_bytes(limit / 3)}.",
+        )
 
 
 def _classes(path: Path, labels: NDArray[Any], classes: int) -> Indices:
     """Return labels as classes; raise a DataError if a label is not a class."""
     if labels.size and labels.max() >= classes:
         place = int(np.argmax(labels >= classes))
-        raise DataError(path, f"label {labels[place]} of image {place}, must lie in 0..{classes - 1}.")
+        raise DataError(
+            path,
+            f"label {labels[place]} of image {place}, must lie in 0..{classes - 1}.",
+        )
     return labels.astype(np.int64)

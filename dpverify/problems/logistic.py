@@ -1,13 +1,16 @@
 """Binary logistic regression with the nonconvex regularizer of the DP-SRM paper (Wang et al. 2019, section 6.1).
 
-    F(w) = (1/n) sum_i [ -y_i log phi(<x_i, w>) - (1 - y_i) log(1 - phi(<x_i, w>)) ] + lam * sum_j w_j**2 / (1 + w_j**2)
+    F(w) = (1/n) sum_i [ -y_i log phi(<x_i, w>) - (1 - y_i) log(1 - phi(<x_i, w>)) ] +
+    lam * sum_j w_j**2 / (1 + w_j**2)
 
-with ``phi(z) = 1 / (1 + exp(-z))`` and labels y in {0, 1}. The paper prints "min" of ``y log phi + (1-y) log(1-phi)``
-plus the regularizer. This lacks the minus sign of the log-likelihood and has no minimum. We minimise the negative
-log-likelihood, as the name of the problem and the paper's experiments imply.
+with ``phi(z) = 1 / (1 + exp(-z))`` and labels y in {0, 1}. The paper prints "min" of
+``y log phi + (1-y) log(1-phi)`` plus the regularizer. This lacks the minus sign of the
+log-likelihood and has no minimum. We minimise the negative log-likelihood, as the name
+of the problem and the paper's experiments imply.
 
-With ``s = 1 - 2y``, the loss of an example is ``log(1 + exp(s z))`` and its slope is ``s * phi(s z)``. These forms
-avoid cancellation. The constants are derived in ``problems.logistic_bounds``.
+With ``s = 1 - 2y``, the loss of an example is ``log(1 + exp(s z))`` and its slope is
+``s * phi(s z)``. These forms avoid cancellation. The constants are derived in
+``problems.logistic_bounds``.
 
 The batch gradient clips the gradient of each example without storing it.
 """
@@ -81,7 +84,9 @@ def empirical_loss(w: Vector, x: Matrix, y: Vector, lam: float) -> float:
 
 
 @kernel
-def empirical_gradient(w: Vector, x: Matrix, y: Vector, lam: float, out: Vector) -> None:
+def empirical_gradient(
+    w: Vector, x: Matrix, y: Vector, lam: float, out: Vector
+) -> None:
     """Write the gradient of F at ``w`` to ``out``, shape (d,)."""
     out[:] = 0.0
     for i in range(x.shape[0]):
@@ -121,8 +126,9 @@ class LogisticRegression:
     lam : float
         Weight of the regularizer, at least 0; the paper uses 0.001.
     radius : float or None
-        B, an upper bound on the norm of every possible row. None uses the largest norm in this data set. The constants
-        then depend on the data, and hold for a neighbour only if its new row is not longer.
+        B, an upper bound on the norm of every possible row. None uses the largest norm
+        in this data set. The constants then depend on the data, and hold for a
+        neighbour only if its new row is not longer.
 
     Raises
     ------
@@ -130,7 +136,9 @@ class LogisticRegression:
         If shapes or entries are wrong.
     """
 
-    def __init__(self, x: Matrix, y: Vector, lam: float = 0.001, radius: float | None = None) -> None:
+    def __init__(
+        self, x: Matrix, y: Vector, lam: float = 0.001, radius: float | None = None
+    ) -> None:
         check_rows(x, y)
         if not np.isin(y, (0.0, 1.0)).all():
             raise ValueError(f"labels must be 0 or 1, got {np.unique(y)[:5].tolist()}.")
@@ -222,16 +230,18 @@ def logistic_descent(
 class BatchGradient:
     """Mean over a batch of clipped gradients of the logistic loss, plus the gradient of the regularizer.
 
-    The regularizer's gradient depends on no example. It is added after clipping, so replacing one example moves the
-    mean over B examples by at most 2C/B for every regularizer.
+    The regularizer's gradient depends on no example. It is added after clipping, so
+    replacing one example moves the mean over B examples by at most 2C/B for every
+    regularizer.
 
     Parameters
     ----------
     problem : LogisticRegression
         The problem, whose data are copied to rows of whole cache lines.
     clip : float or None
-        C, above 0, the clip length of each example's gradient of the logistic loss. None uses the problem's bound on
-        the norms of rows. No such gradient is longer, so nothing is clipped.
+        C, above 0, the clip length of each example's gradient of the logistic loss.
+        None uses the problem's bound on the norms of rows. No such gradient is longer,
+        so nothing is clipped.
 
     Raises
     ------
@@ -244,7 +254,10 @@ class BatchGradient:
         self.clip = bound if bound > 0.0 else 1.0  # all rows are 0
         self._lam, self._d = problem.lam, len(problem.start)
         self._rows = pad_rows(problem.x, problem.y)
-        self._w, self._sum = np.zeros(self._rows.shape[1]), np.zeros(self._rows.shape[1])
+        self._w, self._sum = (
+            np.zeros(self._rows.shape[1]),
+            np.zeros(self._rows.shape[1]),
+        )
         self._mean = np.zeros(self._d)
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
@@ -268,7 +281,11 @@ class BatchGradient:
     ) -> int:
         """Do steps of noisy descent, as specified by ``CompiledDescent``."""
         data = self._rows, order, size, self.clip, self._lam, etas, rhos, std
-        return int(logistic_descent(*data, self._w, self._sum, w, old, self._mean, batches, noise, iterates))
+        return int(
+            logistic_descent(
+                *data, self._w, self._sum, w, old, self._mean, batches, noise, iterates
+            )
+        )
 
 
 class RecursiveGradient(BatchGradient):
@@ -279,19 +296,40 @@ class RecursiveGradient(BatchGradient):
     problem, clip
         As in ``BatchGradient``.
     change_clip : float
-        C', above 0, the clip length of the change of each example's gradient; an infinite value does not clip.
+        C', above 0, the clip length of the change of each example's gradient; an
+        infinite value does not clip.
     """
 
-    def __init__(self, problem: LogisticRegression, clip: float | None = None, change_clip: float = math.inf) -> None:
+    def __init__(
+        self,
+        problem: LogisticRegression,
+        clip: float | None = None,
+        change_clip: float = math.inf,
+    ) -> None:
         super().__init__(problem, clip)
-        self.change_clip = change_clip if change_clip == math.inf else check.positive(change_clip=change_clip)
+        self.change_clip = (
+            change_clip
+            if change_clip == math.inf
+            else check.positive(change_clip=change_clip)
+        )
         self._old, self._penalty = np.zeros_like(self._w), np.zeros(self._d)
 
-    def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
+    def change(
+        self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector
+    ) -> None:
         """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) to ``out``."""
         self._w[: self._d] = new
         self._old[: self._d] = old
-        recursive_logistic(self._rows, batch, self._w, self._old, gamma, self.clip, self.change_clip, self._sum)
+        recursive_logistic(
+            self._rows,
+            batch,
+            self._w,
+            self._old,
+            gamma,
+            self.clip,
+            self.change_clip,
+            self._sum,
+        )
         add_penalty(self._sum, len(batch), new, self._lam, out)
         if self._lam > 0.0 and gamma < 1.0:
             self._penalty[:] = 0.0
@@ -301,7 +339,13 @@ class RecursiveGradient(BatchGradient):
 
 @kernel
 def logistic_losses(
-    x: Matrix, y: Vector, w: Vector, direction: Vector, lengths: Vector, clip: float, out: Vector
+    x: Matrix,
+    y: Vector,
+    w: Vector,
+    direction: Vector,
+    lengths: Vector,
+    clip: float,
+    out: Vector,
 ) -> None:
     """Write the mean of ``min(loss_i(w - length direction), clip)`` for each length, without the regularizer."""
     out[:] = 0.0
@@ -317,7 +361,13 @@ def logistic_losses(
     out /= x.shape[0]
 
 
-def line_losses(problem: LogisticRegression, clip: float, w: Vector, direction: Vector, lengths: Vector) -> Vector:
+def line_losses(
+    problem: LogisticRegression,
+    clip: float,
+    w: Vector,
+    direction: Vector,
+    lengths: Vector,
+) -> Vector:
     """Return the mean loss at ``w - length direction`` for each length, shape (K,); losses are clipped to [0, clip]."""
     out = np.zeros(len(lengths))
     logistic_losses(problem.x, problem.y, w, direction, lengths, clip, out)

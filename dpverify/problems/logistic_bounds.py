@@ -1,6 +1,7 @@
 r"""Constants of nonconvex-regularized logistic regression, derived and rounded up.
 
-For one example (x, y) with ``‖x‖ <= B`` and y in {0, 1}, the loss of ``problems.logistic`` is
+For one example (x, y) with ``‖x‖ <= B`` and y in {0, 1}, the loss of
+``problems.logistic`` is
 
     f(w) = log(1 + exp(s z)) + lam * sum_j psi(w_j),    z = <x, w>,  s = 1 - 2y,  psi(t) = t**2 / (1 + t**2).
 
@@ -8,14 +9,17 @@ For one example (x, y) with ``‖x‖ <= B`` and y in {0, 1}, the loss of ``prob
 
 * ``|sigmoid(z) - y| < 1``; the supremum is 1, approached as s z grows.
 * ``psi'(t) = 2t/(1+t**2)**2``, and ``psi''(t) = 2(1-3t**2)/(1+t**2)**3`` vanishes at ``|t| = 1/sqrt(3)`` only, so
-  ``|psi'| <= psi'(1/sqrt(3)) = 3*sqrt(3)/8``; a vector of d such terms has norm at most ``sqrt(d)*3*sqrt(3)/8``.
+  ``|psi'| <= psi'(1/sqrt(3)) = 3*sqrt(3)/8``; a vector of d such terms has norm at most
+  ``sqrt(d)*3*sqrt(3)/8``.
 
-Hence ``G = B + lam*sqrt(27 d)/8``. It is approached for ``|w_j| = 1/sqrt(3)``, x with equal entries, and large d.
+Hence ``G = B + lam*sqrt(27 d)/8``. It is approached for ``|w_j| = 1/sqrt(3)``, x with
+equal entries, and large d.
 
-**Smoothness.** The Hessian is ``sigmoid'(z) x x^T + lam * diag(psi''(w_j))`` with ``0 < sigmoid' <= 1/4`` (at z = 0),
-and the derivative of psi'' is ``24 t (t**2-1)/(1+t**2)**4``. So psi'' has its extremes at 0 and at |t| = 1, and
-``-1/2 <= psi'' <= 2``. The eigenvalues lie in ``[-lam/2, B**2/4 + 2 lam]``, so ``L = B**2/4 + 2 lam``, attained at
-w = 0 along x with ``‖x‖ = B``.
+**Smoothness.** The Hessian is ``sigmoid'(z) x x^T + lam * diag(psi''(w_j))`` with ``0 <
+sigmoid' <= 1/4`` (at z = 0), and the derivative of psi'' is ``24 t
+(t**2-1)/(1+t**2)**4``. So psi'' has its extremes at 0 and at |t| = 1, and ``-1/2 <=
+psi'' <= 2``. The eigenvalues lie in ``[-lam/2, B**2/4 + 2 lam]``, so ``L = B**2/4 + 2
+lam``, attained at w = 0 along x with ``‖x‖ = B``.
 
 **Gap.** ``F >= 0``, and ``F(0) = log 2`` for all data, so ``F(0) - inf F <= log 2``.
 
@@ -30,7 +34,8 @@ import math
 from flint import arb, ctx
 
 PRECISION = 128  # in bits; a float has 53
-# A coordinate of the gradient kernel takes at most 9 roundings and (1 + 2**-53)**9 < 1 + 2**-48: G bounds its output.
+# A coordinate of the gradient kernel takes at most 9 roundings and (1 + 2**-53)**9 < 1
+# + 2**-48: G bounds its output.
 KERNEL_ROUNDING = math.ldexp(1.0, -48)
 
 
@@ -72,5 +77,7 @@ def upward(value: arb) -> float:
     near = float(top)
     rounded = near if arb(near) >= top else math.nextafter(near, math.inf)
     if math.isinf(rounded):
-        raise ValueError(f"value must be within the range of floats, got value={value}.")
+        raise ValueError(
+            f"value must be within the range of floats, got value={value}."
+        )
     return rounded

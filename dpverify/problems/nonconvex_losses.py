@@ -4,8 +4,9 @@
 
     F(w) = 1/2 sum_j a_j (w_j**2 + c sin(w_j)**2),      f_i(w) = F(w) + <b_i, w>,      sum_i b_i = 0.
 
-For c = 0, F is the quadratic with the spectrum a; for c > 1, it is not convex. Its only minimizer is 0, with F(0) = 0,
-as long as the constants below are positive, which is true up to c = 4. With ``s(u) = sin(u)/u``, for each coordinate:
+For c = 0, F is the quadratic with the spectrum a; for c > 1, it is not convex. Its only
+minimizer is 0, with F(0) = 0, as long as the constants below are positive, which is
+true up to c = 4. With ``s(u) = sin(u)/u``, for each coordinate:
 
 * ``F_j' = a_j w_j (1 + c s(2 w_j))`` and ``F_j'' = a_j (1 + c cos(2 w_j))``: F and every f_i are smooth with
   ``beta = (1 + c) max a``, which is attained at 0.
@@ -16,14 +17,15 @@ as long as the constants below are positive, which is true up to c = 4. With ``s
 * ``|F_j'| <= a_j min((1 + c)|w_j|, |w_j| + c/2)``: a Lipschitz constant within a radius only. (Only constant losses
   have this constant and all others on the whole space.)
 
-Both minima are bounded from below by ball arithmetic on pieces of [0, END], and beyond END by ``|s(2u)| <= 1/(2u)`` and
-``s(u)**2 <= 1/u**2``.
+Both minima are bounded from below by ball arithmetic on pieces of [0, END], and beyond
+END by ``|s(2u)| <= 1/(2u)`` and ``s(u)**2 <= 1/u**2``.
 
-**Plateaus.** Losses on the real line that are quadratic near their minimum and constant far from it. They are bounded,
-Lipschitz and smooth. Half of the examples have the sign s = 1 and half s = -1. With curvature a, reach r and offset
-b <= a*r
+**Plateaus.** Losses on the real line that are quadratic near their minimum and constant
+far from it. They are bounded, Lipschitz and smooth. Half of the examples have the sign
+s = 1 and half s = -1. With curvature a, reach r and offset b <= a*r
 
-    f_s'(w) = a*w + s*b where |w| <= r; beyond it the slope goes to 0 at the rate a, and stays 0.
+    f_s'(w) = a*w + s*b where |w| <= r; beyond it the slope goes to 0 at the rate a, and
+    stays 0.
 
 F is the mean of f_1 and f_-1, with the minimum F(0) = 0. On the whole line, the slope of every f_s is at most a*r + b,
 f_s is a-smooth, and it lies between -b^2/(2a) and a*r^2 + 2*b*r + b^2/(2a). The gradient of an example is within b of
@@ -62,9 +64,11 @@ class RegionConstants:
     smoothness : float
         beta, an upper bound on the norm of every Hessian.
     mu, theta : float
-        Lower bounds on the best constants of the Polyak-Lojasiewicz condition and of weak quasi-convexity.
+        Lower bounds on the best constants of the Polyak-Lojasiewicz condition and of
+        weak quasi-convexity.
     variance : float
-        sigma^2, an upper bound on the mean squared distance of an example's gradient from the mean gradient.
+        sigma^2, an upper bound on the mean squared distance of an example's gradient
+        from the mean gradient.
     """
 
     lipschitz: float
@@ -90,18 +94,22 @@ class Waves:
     Raises
     ------
     ArgumentError
-        If a number is out of range, the columns do not add up to 0, or no positive constant can be certified because
-        the wave is too high.
+        If a number is out of range, the columns do not add up to 0, or no positive
+        constant can be certified because the wave is too high.
     """
 
     def __init__(self, curvatures: Vector, wave: float, offsets: Matrix) -> None:
         self.curvatures = check.array(None, curvatures=curvatures)
         if not self.curvatures.min() > 0.0:
-            raise check.ArgumentError("curvatures", self.curvatures.min(), "must be positive")
+            raise check.ArgumentError(
+                "curvatures", self.curvatures.min(), "must be positive"
+            )
         self.wave = check.not_negative(wave=wave)
         self.offsets = check.array(None, len(self.curvatures), offsets=offsets)
         if self.offsets.sum(axis=0).any():
-            raise check.ArgumentError("offsets", self.offsets.sum(axis=0), "must add up to 0 in each column")
+            raise check.ArgumentError(
+                "offsets", self.offsets.sum(axis=0), "must add up to 0 in each column"
+            )
         self.mu_share, self.theta = certified_shares(self.wave)
 
     def loss(self, w: Vector) -> float:
@@ -123,13 +131,20 @@ class Waves:
         c = self.wave
         R = check.positive(radius=radius)
         with ctx.workprec(PRECISION):
-            squares = [sum((arb(b) ** 2 for b in row), arb(0)) for row in self.offsets.tolist()]
+            squares = [
+                sum((arb(b) ** 2 for b in row), arb(0)) for row in self.offsets.tolist()
+            ]
             largest = arb(float(a.max()))
             least = arb(float(a.min()))
             size = sum((arb(x) ** 2 for x in a.tolist()), arb(0))
-            steep = min(upward(largest * (1 + arb(c)) * arb(R)), upward(largest * arb(R) + arb(c) / 2 * size.sqrt()))
+            steep = min(
+                upward(largest * (1 + arb(c)) * arb(R)),
+                upward(largest * arb(R) + arb(c) / 2 * size.sqrt()),
+            )
             return RegionConstants(
-                lipschitz=upward(arb(steep) + arb(max(upward(square.sqrt()) for square in squares))),
+                lipschitz=upward(
+                    arb(steep) + arb(max(upward(square.sqrt()) for square in squares))
+                ),
                 radius=R,
                 smoothness=upward(largest * (1 + arb(c))),
                 mu=-upward(-least * arb(self.mu_share)),
@@ -153,7 +168,11 @@ def certified_shares(wave: float) -> tuple[float, float]:
             u = (2 * k + 1) * half + arb(0, half.upper())
             both.append((1 + c * (2 * u).sinc(), 1 + c * u.sinc() ** 2))
         if not all(slope > 0 for slope, _ in both):
-            raise check.ArgumentError("wave", wave, "must be so low that no second place has the gradient 0: try 4")
+            raise check.ArgumentError(
+                "wave",
+                wave,
+                "must be so low that no second place has the gradient 0: try 4",
+            )
         mu = max(upward(-(slope**2) / size) for slope, size in both)
         theta = max(upward(-2 * slope / size) for slope, size in both)
     return -mu, -theta
@@ -172,7 +191,9 @@ class Plateau:
             if value <= 0:
                 raise check.ArgumentError(name, value, "must be positive")
         if not 0 <= self.offset <= self.curvature * self.reach:
-            raise check.ArgumentError("offset", self.offset, "must be from 0 to curvature*reach")
+            raise check.ArgumentError(
+                "offset", self.offset, "must be from 0 to curvature*reach"
+            )
 
     @property
     def lipschitz(self) -> Fraction:
@@ -183,7 +204,9 @@ class Plateau:
     def bound(self) -> Fraction:
         """Largest absolute value of an example's loss."""
         a = self.curvature
-        return a * self.reach**2 + 2 * self.offset * self.reach + self.offset**2 / (2 * a)
+        return (
+            a * self.reach**2 + 2 * self.offset * self.reach + self.offset**2 / (2 * a)
+        )
 
     @property
     def theta(self) -> Fraction:
@@ -195,4 +218,8 @@ class Plateau:
         beyond = max(abs(w) - self.reach, Fraction(0))
         side = 1 if w > 0 else -1
         at_end = self.curvature * (w - side * beyond) + sign * self.offset
-        return side * max(side * at_end - self.curvature * beyond, Fraction(0)) if beyond else at_end
+        return (
+            side * max(side * at_end - self.curvature * beyond, Fraction(0))
+            if beyond
+            else at_end
+        )

@@ -10,10 +10,18 @@ import numpy as np
 from dpverify.kernels import check
 from dpverify.kernels.typing import Vector
 from dpverify.kernels.vector import norm
-from dpverify.problems.logistic import BatchGradient, LogisticRegression, RecursiveGradient
+from dpverify.problems.logistic import (
+    BatchGradient,
+    LogisticRegression,
+    RecursiveGradient,
+)
 from dpverify.problems.rows import RowScaling, scale_rows
 from dpverify.problems.softmax_regression import SoftmaxBatch, SoftmaxRegression
-from dpverify.problems.sparse.logistic import SparseBatchGradient, SparseLogistic, SparseRecursiveGradient
+from dpverify.problems.sparse.logistic import (
+    SparseBatchGradient,
+    SparseLogistic,
+    SparseRecursiveGradient,
+)
 from dpverify.problems.sparse.rows import CsrRows, Rows, scale_sparse
 
 Regression: TypeAlias = LogisticRegression | SparseLogistic | SoftmaxRegression
@@ -34,7 +42,9 @@ def logistic_problem(
     return LogisticRegression(x, y, lam=lam, radius=radius)
 
 
-def regression_problem(x: Rows, y: Vector, classes: int = 2, *, lam: float, radius: float | None = None) -> Regression:
+def regression_problem(
+    x: Rows, y: Vector, classes: int = 2, *, lam: float, radius: float | None = None
+) -> Regression:
     """Return the problem of a data set, with certified constants; labels are 0..K-1.
 
     Raises a ValueError if rows or labels are invalid, and an ArgumentError for sparse rows of more than two classes.
@@ -42,7 +52,11 @@ def regression_problem(x: Rows, y: Vector, classes: int = 2, *, lam: float, radi
     if classes <= 2:
         return logistic_problem(x, y, lam=lam, radius=radius)
     if isinstance(x, CsrRows):
-        raise check.ArgumentError("data", f"sparse rows of {classes} classes", "must be dense for more than two")
+        raise check.ArgumentError(
+            "data",
+            f"sparse rows of {classes} classes",
+            "must be dense for more than two",
+        )
     return SoftmaxRegression(x, y, classes, lam=lam, radius=radius)
 
 
@@ -79,7 +93,11 @@ def measured(problem: Regression, w: Vector) -> tuple[float, float]:
 def gradient_norm(problem: Regression, w: Vector) -> float:
     """Return the norm of the gradient of F at ``w``, shape (d,). For the large d of sparse rows, numpy uses threads."""
     gradient = problem.gradient(w)
-    return norm(gradient) if isinstance(problem, SparseLogistic) else float(np.linalg.norm(gradient))
+    return (
+        norm(gradient)
+        if isinstance(problem, SparseLogistic)
+        else float(np.linalg.norm(gradient))
+    )
 
 
 def predicted(problem: Regression, w: Vector, x: Rows) -> Vector:

@@ -31,7 +31,8 @@ def row_norm_bounds(x: Matrix) -> Vector:
     safe = np.where(largest > 0, largest, 1.0)
     relative = x / safe[:, None]
     norms = np.sqrt(np.einsum("ij,ij->i", relative, relative))
-    tiny = np.where(largest > 0, np.finfo(np.float64).tiny, 0.0)  # smaller products lose more than a rounding
+    # smaller products lose more than a rounding
+    tiny = np.where(largest > 0, np.finfo(np.float64).tiny, 0.0)
     with np.errstate(over="ignore"):  # a norm beyond the range of floats is inf
         bounds: Vector = largest * norms * (1 + _slack(x.shape[1])) + tiny
     return bounds
@@ -51,7 +52,9 @@ def rows_within(x: Matrix, radius: float) -> NDArray[np.bool_]:
 def check_rows(x: Matrix, y: Vector) -> None:
     """Raise a ValueError unless rows, shape (n, p), are finite and there is one label for each row."""
     if x.ndim != 2 or min(x.shape) < 1:
-        raise ValueError(f"x must be a matrix with at least one row and column, got shape {x.shape}.")
+        raise ValueError(
+            f"x must be a matrix with at least one row and column, got shape {x.shape}."
+        )
     if y.shape != x.shape[:1]:
         raise ValueError(f"y must have shape {x.shape[:1]}, got shape {y.shape}.")
     if not np.isfinite(x).all():
@@ -68,7 +71,9 @@ def radius_of(
     if radius is None:
         return float(bounds(x).max())
     if not within(x, radius).all():
-        raise ValueError(f"rows must have norm at most radius={radius}, got a row of norm about {bounds(x).max()}.")
+        raise ValueError(
+            f"rows must have norm at most radius={radius}, got a row of norm about {bounds(x).max()}."
+        )
     return float(radius)
 
 
@@ -87,7 +92,11 @@ def scale_rows(x: Matrix, how: RowScaling = "unit", radius: float = 1.0) -> Matr
     safe = np.where(largest > 0, largest, 1.0)
     relative = x / safe[:, None]
     bounds = row_norm_bounds(relative)
-    factor = np.where(bounds > 0, radius / (np.where(bounds > 0, bounds, 1.0) * (1 + 2 * _slack(x.shape[1]))), 0.0)
+    factor = np.where(
+        bounds > 0,
+        radius / (np.where(bounds > 0, bounds, 1.0) * (1 + 2 * _slack(x.shape[1]))),
+        0.0,
+    )
     scaled: Matrix = relative * factor[:, None]
     if how == "clip":
         inside = row_norm_bounds(x) <= radius

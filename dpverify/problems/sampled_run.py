@@ -26,9 +26,18 @@ class SampledRun(LongRun):
     """State of a run on n examples from w^0 = ``start``; each step draws a new uniform batch."""
 
     def __init__(
-        self, steps: int, examples: int, start: Vector, seed: Seed, *, keep: bool = False, vectors: int = 0
+        self,
+        steps: int,
+        examples: int,
+        start: Vector,
+        seed: Seed,
+        *,
+        keep: bool = False,
+        vectors: int = 0,
     ) -> None:
-        super().__init__(steps, examples, start, seed, keep=keep, vectors=vectors, counters=1)
+        super().__init__(
+            steps, examples, start, seed, keep=keep, vectors=vectors, counters=1
+        )
         self._examples = examples
         self._chunk = 16
         self._batches = generator(self._seed, BATCHES)
@@ -39,7 +48,9 @@ class SampledRun(LongRun):
     def output(self) -> Vector:
         """A copy of a uniformly drawn one of w^0, ..., w^(T-1); reading it before its step is an ArgumentError."""
         if self.t < self._chosen:
-            raise check.ArgumentError("t", self.t, f"must have reached the output's step {self._chosen}")
+            raise check.ArgumentError(
+                "t", self.t, f"must have reached the output's step {self._chosen}"
+            )
         return self._output.copy()
 
     def _steps(self, first: int, last: int) -> None:
@@ -62,7 +73,11 @@ class SampledRun(LongRun):
 
     def _batch(self, size: int) -> Indices:
         n = self._examples
-        return np.arange(n) if size == n else self._batches.choice(n, size, replace=False, shuffle=False)
+        return (
+            np.arange(n)
+            if size == n
+            else self._batches.choice(n, size, replace=False, shuffle=False)
+        )
 
 
 class DescentSchedule(Protocol):
@@ -122,7 +137,8 @@ class NoisyDescent(SampledRun):
     Parameters
     ----------
     oracle : BatchMean
-        ``BatchGradient`` for logistic regression, ``ExampleGradients`` for any gradient function.
+        ``BatchGradient`` for logistic regression, ``ExampleGradients`` for any gradient
+        function.
     examples : int
         n.
     start : (d,) array of float
@@ -130,15 +146,16 @@ class NoisyDescent(SampledRun):
     parameters : DescentSchedule
         Parameters of the run: ``DescentParameters`` or any other schedule.
     seed : int, sequence of int or SeedSequence
-        Seed. Noise comes from its stream 1, batches from stream 4, and the choice of the output from stream 6.
+        Seed. Noise comes from its stream 1, batches from stream 4, and the choice of
+        the output from stream 6.
     keep : bool
         Whether to keep all iterates.
 
     Raises
     ------
     ArgumentError
-        If a batch is larger than n, or the stored vectors do not fit in memory. During the run, if an estimate is not
-        finite.
+        If a batch is larger than n, or the stored vectors do not fit in memory. During
+        the run, if an estimate is not finite.
     """
 
     def __init__(
@@ -168,16 +185,24 @@ class NoisyDescent(SampledRun):
             done = self._oracle.descend(self._order, p.batch, etas, rhos, *arguments)
             self._done[0] = first + done
             if first + done < last:
-                raise check.ArgumentError("w", f"an infinite number or NaN at step {first + done}", "must stay finite")
+                raise check.ArgumentError(
+                    "w",
+                    f"an infinite number or NaN at step {first + done}",
+                    "must stay finite",
+                )
             return
-        for t, (eta, rho) in enumerate(zip(etas.tolist(), rhos.tolist(), strict=True), first):
+        for t, (eta, rho) in enumerate(
+            zip(etas.tolist(), rhos.tolist(), strict=True), first
+        ):
             if p.batch < self._examples:
                 draw_batch(self._batches, self._order, p.batch)
             self._oracle(w, self._order[: p.batch], self._mean)
             if p.std > 0.0:
                 self._mean += p.std * self._noise_rng.standard_normal(len(w))
             if not np.isfinite(self._mean).all():
-                raise check.ArgumentError("w", f"an infinite number or NaN at step {t}", "must stay finite")
+                raise check.ArgumentError(
+                    "w", f"an infinite number or NaN at step {t}", "must stay finite"
+                )
             move = eta * self._mean - rho * (w - old)
             old[:] = w
             w -= move

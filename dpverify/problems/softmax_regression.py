@@ -1,6 +1,7 @@
 """Softmax regression for two or more classes, with the nonconvex regularizer of ``problems.logistic``.
 
-    F(W) = (1/n) sum_i [ log(sum_k exp(<w_k, x_i>)) - <w_{y_i}, x_i> ] + lam * sum_kj W_kj**2 / (1 + W_kj**2)
+    F(W) = (1/n) sum_i [ log(sum_k exp(<w_k, x_i>)) - <w_{y_i}, x_i> ] + lam * sum_kj
+    W_kj**2 / (1 + W_kj**2)
 
 W has a row of p weights for each of K classes. An iterate has the rows of W one after the other, shape (K p,). The
 constants are derived in ``problems.softmax_bounds``. The batch gradient clips the gradient of each example.
@@ -29,7 +30,8 @@ def softmax_gradient(lam: float, classes: int) -> ExampleGradient:
     def gradient(w: Vector, x_row: Vector, y: float, out: Vector) -> None:
         p = w.shape[0] // classes
         largest = -math.inf
-        for k in range(classes):  # the first number of each row of ``out`` stores the score of the class
+        # the first number of each row of ``out`` stores the score of the class
+        for k in range(classes):
             z = 0.0
             for j in range(p):
                 z += x_row[j] * w[k * p + j]
@@ -61,8 +63,9 @@ class SoftmaxRegression:
     lam : float
         Weight of the regularizer, at least 0.
     radius : float or None
-        B, an upper bound on the norm of every possible row. None uses the largest norm in this data set. The constants
-        then depend on the data, and hold for a neighbour only if its new row is not longer.
+        B, an upper bound on the norm of every possible row. None uses the largest norm
+        in this data set. The constants then depend on the data, and hold for a
+        neighbour only if its new row is not longer.
 
     Raises
     ------
@@ -70,16 +73,27 @@ class SoftmaxRegression:
         If shapes or entries are wrong.
     """
 
-    def __init__(self, x: Matrix, y: Vector, classes: int, lam: float = 0.001, radius: float | None = None) -> None:
+    def __init__(
+        self,
+        x: Matrix,
+        y: Vector,
+        classes: int,
+        lam: float = 0.001,
+        radius: float | None = None,
+    ) -> None:
         check_rows(x, y)
         if not np.isin(y, np.arange(classes)).all():
-            raise ValueError(f"labels must be whole numbers in 0..{classes - 1}, got {np.unique(y)[:5].tolist()}.")
+            raise ValueError(
+                f"labels must be whole numbers in 0..{classes - 1}, got {np.unique(y)[:5].tolist()}."
+            )
         self.x = np.ascontiguousarray(x, dtype=np.float64)
         self.y = np.ascontiguousarray(y, dtype=np.float64)
         self.classes, self.lam = int(classes), float(lam)
         self.radius = radius_of(x, radius, row_norm_bounds, rows_within)
         self.start = np.zeros(classes * x.shape[1])
-        self.lipschitz = softmax_bounds.lipschitz(self.radius, self.lam, x.shape[1], self.classes)
+        self.lipschitz = softmax_bounds.lipschitz(
+            self.radius, self.lam, x.shape[1], self.classes
+        )
         self.smoothness = softmax_bounds.smoothness(self.radius, self.lam)
         self.gap = softmax_bounds.gap_at_zero(self.classes)
         self._labels = self.y.astype(np.int64)
@@ -98,12 +112,18 @@ class SoftmaxRegression:
         """Return the empirical risk F at ``w``, shape (K p,)."""
         z = self.scores(w, self.x)
         largest = z.max(axis=1)
-        terms = np.log(np.exp(z - largest[:, None]).sum(axis=1)) + largest - z[np.arange(len(z)), self._labels]
+        terms = (
+            np.log(np.exp(z - largest[:, None]).sum(axis=1))
+            + largest
+            - z[np.arange(len(z)), self._labels]
+        )
         return float(terms.mean()) + self.lam * math.fsum(map(psi, w.tolist()))
 
     def gradient(self, w: Vector) -> Vector:
         """Return the gradient of F at ``w``, shape (K p,)."""
-        gradient: Vector = (self.slopes(w, np.arange(len(self.x))).T @ self.x / len(self.x)).ravel()
+        gradient: Vector = (
+            self.slopes(w, np.arange(len(self.x))).T @ self.x / len(self.x)
+        ).ravel()
         return gradient + self.penalty_gradient(w)
 
     def slopes(self, w: Vector, batch: Indices) -> Matrix:
@@ -122,9 +142,16 @@ class SoftmaxRegression:
 class SoftmaxBatch(ExampleGradients):
     """``ExampleGradients`` of the softmax loss; the regularizer's gradient is added after clipping."""
 
-    def __init__(self, problem: SoftmaxRegression, clip: float | None = None, change_clip: float = math.inf) -> None:
+    def __init__(
+        self,
+        problem: SoftmaxRegression,
+        clip: float | None = None,
+        change_clip: float = math.inf,
+    ) -> None:
         def gradients(w: Vector, batch: Indices) -> Matrix:
-            rows: Matrix = problem.slopes(w, batch)[:, :, None] * problem.x[batch][:, None, :]
+            rows: Matrix = (
+                problem.slopes(w, batch)[:, :, None] * problem.x[batch][:, None, :]
+            )
             return rows.reshape(len(batch), -1)
 
         super().__init__(gradients, math.inf if clip is None else clip, change_clip)
@@ -135,7 +162,9 @@ class SoftmaxBatch(ExampleGradients):
         super().__call__(w, batch, out)
         out += self._penalty(w)
 
-    def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
+    def change(
+        self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector
+    ) -> None:
         """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) to ``out``."""
         super().change(new, old, batch, gamma, out)
         out += self._penalty(new) - (1.0 - gamma) * self._penalty(old)

@@ -30,7 +30,9 @@ def compiled(gradient: ExampleGradient, otherwise: str = "") -> ExampleGradient:
     """Return a compiled gradient, or raise an ArgumentError; ``otherwise`` names a class that takes any function."""
     if not is_kernel(gradient):
         see = f"; see {otherwise}" if otherwise else ""
-        raise check.ArgumentError("gradient", gradient, f"must be a kernel (w, x_row, y, out){see}")
+        raise check.ArgumentError(
+            "gradient", gradient, f"must be a kernel (w, x_row, y, out){see}"
+        )
     return gradient
 
 
@@ -57,11 +59,14 @@ def ask(gradient: IndexGradient, w: Vector, n: int, t: int, out: Vector) -> None
     value_at_w = np.asarray(gradient(w.copy(), n))
     if value_at_w.shape != w.shape or value_at_w.dtype.kind not in "fiu":
         value = f"{value_at_w.dtype} of shape {value_at_w.shape} for example {n} at step {t}"
-        raise check.ArgumentError("gradient", value, f"must be an array of numbers of shape {w.shape}")
+        raise check.ArgumentError(
+            "gradient", value, f"must be an array of numbers of shape {w.shape}"
+        )
     out[:] = value_at_w
 
 
-PATIENCE = 0.05  # seconds of compiled code between two checks for Ctrl-C and updates of the progress bar
+# seconds of compiled code between two checks for Ctrl-C and updates of the progress bar
+PATIENCE = 0.05
 
 Progress = Callable[[int, Vector], None]
 
@@ -76,11 +81,24 @@ class LongRun(ABC):
     """
 
     def __init__(
-        self, steps: int, examples: int, start: Vector, seed: Seed, *, keep: bool, vectors: int, counters: int
+        self,
+        steps: int,
+        examples: int,
+        start: Vector,
+        seed: Seed,
+        *,
+        keep: bool,
+        vectors: int,
+        counters: int,
     ) -> None:
         start = check.array(None, start=start).copy()
         kept = steps + 1 if keep else 0
-        check.memory((vectors + kept) * len(start) + 2 * examples, steps=steps, dimension=len(start), examples=examples)
+        check.memory(
+            (vectors + kept) * len(start) + 2 * examples,
+            steps=steps,
+            dimension=len(start),
+            examples=examples,
+        )
         self._last, self._w, self._seed = steps, start, seed_sequence(seed)
         self._noise_rng = generator(self._seed, 1)
         self._iterates = np.full((kept, len(start)), np.nan)
@@ -103,7 +121,9 @@ class LongRun(ABC):
         """A read-only view of w_1, ..., w_{t+1}, shape (t + 1, d), or of no rows if iterates are not kept."""
         return read_only(self._iterates[: self.t + 1])
 
-    def advance(self, steps: int | None = None, progress: Progress | None = None) -> None:
+    def advance(
+        self, steps: int | None = None, progress: Progress | None = None
+    ) -> None:
         """Do some steps. Ctrl-C takes effect within a fraction of a second, and leaves ``t`` and ``w`` consistent."""
         left = self._last - self.t
         last = self.t + (left if steps is None else check.whole(0, left, steps=steps))
@@ -141,14 +161,22 @@ class SteppedRun(LongRun):
         counters: int = 1,
     ) -> None:
         N = check.whole(1, examples=examples)
-        super().__init__(steps, N, start, seed, keep=keep, vectors=vectors, counters=counters)
-        fixed_schedule = None if schedule is None else check_schedule(schedule, N, steps)
-        self._order = new_order(N, last_shuffle(ordering, steps), self._seed, fixed_schedule)
+        super().__init__(
+            steps, N, start, seed, keep=keep, vectors=vectors, counters=counters
+        )
+        fixed_schedule = (
+            None if schedule is None else check_schedule(schedule, N, steps)
+        )
+        self._order = new_order(
+            N, last_shuffle(ordering, steps), self._seed, fixed_schedule
+        )
 
     def _refuse(self, gradients: Matrix, momentum: Vector, t: int) -> None:
         """Raise an ArgumentError: a gradient or the momentum was not finite at step t. Shapes: ``gradients`` (n, d)."""
         if np.isfinite(gradients).all():
-            raise check.ArgumentError("momentum", f"{momentum.max()} at step {t}", "must stay finite")
+            raise check.ArgumentError(
+                "momentum", f"{momentum.max()} at step {t}", "must stay finite"
+            )
         raise not_finite(gradients, _example_of(t, self._order), t)
 
 
@@ -176,7 +204,9 @@ def not_finite(gradients: Matrix, example: int, step: int) -> check.ArgumentErro
     """Return the error for ``gradients`` (n, d) with an entry that is not finite or was not written."""
     row, column = np.argwhere(~np.isfinite(gradients))[0]
     value = f"{gradients[row, column]} in coordinate {column} for example {example} at step {step}"
-    return check.ArgumentError("gradient", value, "must write a finite number into every coordinate")
+    return check.ArgumentError(
+        "gradient", value, "must write a finite number into every coordinate"
+    )
 
 
 def read_only(view: Matrix) -> Matrix:

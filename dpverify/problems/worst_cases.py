@@ -70,7 +70,9 @@ class ClippedQuadratic:
         r = np.linalg.norm(away, axis=1)
         G = self.lipschitz
         L = self.smoothness
-        mean: Vector = (away * np.where(L * r <= G, L, G / np.maximum(r, G / L))[:, None]).mean(axis=0)
+        mean: Vector = (
+            away * np.where(L * r <= G, L, G / np.maximum(r, G / L))[:, None]
+        ).mean(axis=0)
         return mean
 
 
@@ -104,14 +106,18 @@ def antipodal(n: int, d: int, G: float, L: float) -> ClippedQuadratic:
     return ClippedQuadratic(centres, G, L, 0.0)
 
 
-def clipped_pulls(centres: Matrix, signs: Vector, largest_norm: float) -> Callable[[Vector, Indices], Matrix]:
+def clipped_pulls(
+    centres: Matrix, signs: Vector, largest_norm: float
+) -> Callable[[Vector, Indices], Matrix]:
     """Return the gradients, as a function, for centres (n, d) and L = 1: sign times w - centre, clipped to ``most``."""
 
     def gradients(w: Vector, batch: Indices) -> Matrix:
         displacement = w - centres[batch]
         length = np.linalg.norm(displacement, axis=1, keepdims=True)
         pulls: Matrix = (
-            signs[batch, np.newaxis] * displacement * np.minimum(1.0, largest_norm / np.maximum(length, 1e-300))
+            signs[batch, np.newaxis]
+            * displacement
+            * np.minimum(1.0, largest_norm / np.maximum(length, 1e-300))
         )
         return pulls
 

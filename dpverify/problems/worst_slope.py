@@ -1,13 +1,15 @@
 """A slope that ends in a valley: a family of losses with the worst case of each term of the utility theorems.
 
-The loss depends only on the first coordinate u of w. The mean loss falls with slope s for a distance D from the start,
-then bends as fast as smoothness L allows, and rises again with a slope of at most r:
+The loss depends only on the first coordinate u of w. The mean loss falls with slope s
+for a distance D from the start, then bends as fast as smoothness L allows, and rises
+again with a slope of at most r:
 
     F'(u) = min(s, max(-r, s + L (u + D))),          w_1 = 0.
 
-For r = 0 the loss is constant below ``u = -D - s/L``. Example n has the loss ``F(u) + a_n u``. The offsets a_n are -a,
-0 or a, with mean 0. So ``F(w_1) - inf F = s D + s^2/(2L)``, every gradient is at most ``max(s, r) + a``, and all
-Hessians lie between 0 and L. This gives exact R, G and L.
+For r = 0 the loss is constant below ``u = -D - s/L``. Example n has the loss ``F(u) +
+a_n u``. The offsets a_n are -a, 0 or a, with mean 0. So ``F(w_1) - inf F = s D +
+s^2/(2L)``, every gradient is at most ``max(s, r) + a``, and all Hessians lie between 0
+and L. This gives exact R, G and L.
 
 - ``a = 0``: identical examples. The errors of the momentum are its start-up bias, its lag and the privacy noise.
 - D at least the distance of the whole run: a ramp that no run can leave.
@@ -60,18 +62,25 @@ class Slope:
     drop: float  # D, at least 0, a length
     smoothness: float  # L, above 0, in units of the gradient per length
     rise: float = 0.0  # r, at least 0, in units of the gradient
-    offset: float = 0.0  # a, at least 0, in units of the gradient; if N is odd, one example has offset 0
+    # a, at least 0, in units of the gradient; if N is odd, one example has offset 0
+    offset: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("examples", "dimension"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {name}={getattr(self, name)}.")
+                raise ValueError(
+                    f"{name} must be at least 1, got {name}={getattr(self, name)}."
+                )
         for name in ("slope", "smoothness"):
             if not 0 < getattr(self, name) < math.inf:
-                raise ValueError(f"{name} must be positive and finite, got {name}={getattr(self, name)}.")
+                raise ValueError(
+                    f"{name} must be positive and finite, got {name}={getattr(self, name)}."
+                )
         for name in ("drop", "rise", "offset"):
             if not 0 <= getattr(self, name) < math.inf:
-                raise ValueError(f"{name} must be at least 0 and finite, got {name}={getattr(self, name)}.")
+                raise ValueError(
+                    f"{name} must be at least 0 and finite, got {name}={getattr(self, name)}."
+                )
 
     @property
     def offsets(self) -> Vector:
@@ -89,7 +98,9 @@ class Slope:
     @property
     def x(self) -> Matrix:
         """Rows s, D, L, r, a_n, shape (N, 5)."""
-        return np.column_stack([np.tile(self.numbers, (self.examples, 1)), self.offsets])
+        return np.column_stack(
+            [np.tile(self.numbers, (self.examples, 1)), self.offsets]
+        )
 
     @property
     def y(self) -> Vector:
@@ -121,13 +132,21 @@ class Slope:
         s = self.slope
         smooth = self.smoothness
         rise = self.rise
-        low = float(w[0]) + self.drop + s / smooth  # distance from the lowest point, or from the flat part
+        # distance from the lowest point, or from the flat part
+        low = float(w[0]) + self.drop + s / smooth
         if low >= s / smooth:
             return s * low - s**2 / (2.0 * smooth)
-        return smooth * low**2 / 2.0 if low >= -rise / smooth else -rise * low - rise**2 / (2.0 * smooth)
+        return (
+            smooth * low**2 / 2.0
+            if low >= -rise / smooth
+            else -rise * low - rise**2 / (2.0 * smooth)
+        )
 
     def gradient(self, w: Vector) -> Vector:
         """Return the gradient of F at ``w``, shape (d,)."""
         out = np.zeros(self.dimension)
-        out[0] = min(self.slope, max(-self.rise, self.slope + self.smoothness * (float(w[0]) + self.drop)))
+        out[0] = min(
+            self.slope,
+            max(-self.rise, self.slope + self.smoothness * (float(w[0]) + self.drop)),
+        )
         return out

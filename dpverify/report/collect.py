@@ -9,10 +9,17 @@ from dataclasses import dataclass
 import msgspec
 
 from dpverify.ledger.display import Line
-from dpverify.ledger.results import AmendmentResult, Counterexample, DerivationResult, Result, Run
+from dpverify.ledger.results import (
+    AmendmentResult,
+    Counterexample,
+    DerivationResult,
+    Result,
+    Run,
+)
 from dpverify.report.words import reading_words
 
-_ID = re.compile(r"[a-z0-9_][a-z0-9_-]*:[a-z0-9][a-z0-9-]*")  # parts of it become file names
+# parts of it become file names
+_ID = re.compile(r"[a-z0-9_][a-z0-9_-]*:[a-z0-9][a-z0-9-]*")
 
 
 class ReportError(ValueError):
@@ -47,7 +54,9 @@ def by_claim(results: Iterable[Result]) -> list[list[Result]]:
     return list(groups.values())
 
 
-def said_alike(results: Iterable[Result], *, briefly: bool = False) -> list[list[Result]]:
+def said_alike(
+    results: Iterable[Result], *, briefly: bool = False
+) -> list[list[Result]]:
     """Group the readings of a claim that have the same verdict, reason and correction.
 
     With ``briefly``, reasons and the texts of corrections are not compared.
@@ -63,7 +72,12 @@ def said_alike(results: Iterable[Result], *, briefly: bool = False) -> list[list
             *_without_reading(amendment.display),
         )
         if briefly:
-            mended = amendment and (amendment.status, amendment.corrects, amendment.only_restates, *amendment.holds_for)
+            mended = amendment and (
+                amendment.status,
+                amendment.corrects,
+                amendment.only_restates,
+                *amendment.holds_for,
+            )
         key = (
             result.claim,
             result.status,
@@ -95,7 +109,9 @@ def by_paper(runs: Sequence[Run]) -> dict[str, Run]:
             parts.setdefault(paper_of(result), []).append(result)
         for key, results in parts.items():
             if key in run_of:
-                raise ReportError(f"paper={key!r}: a report takes one run per paper, got two")
+                raise ReportError(
+                    f"paper={key!r}: a report takes one run per paper, got two"
+                )
             alarm = run.run.false_alarm if len(parts) == 1 else false_alarm(results)
             run_of[key] = msgspec.structs.replace(
                 run,
@@ -108,7 +124,11 @@ def by_paper(runs: Sequence[Run]) -> dict[str, Run]:
 
 def paper_runs(runs: Mapping[str, Run]) -> dict[str, Run]:
     """Return the runs about papers, without runs whose claims are all of the kind "tool"."""
-    return {key: run for key, run in runs.items() if any(result.kind != "tool" for result in run.results)}
+    return {
+        key: run
+        for key, run in runs.items()
+        if any(result.kind != "tool" for result in run.results)
+    }
 
 
 def ordered_runs(runs: Mapping[str, Run]) -> dict[str, Run]:
@@ -124,7 +144,9 @@ def is_vacuous(result: Result) -> bool:
 
 def false_alarm(results: Iterable[Result]) -> float:
     """Bound the probability that any statistical refutation in these results is false, by the sum of their alphas."""
-    return min(1.0, sum(check.alpha for result in results for check in result.all_checks))
+    return min(
+        1.0, sum(check.alpha for result in results for check in result.all_checks)
+    )
 
 
 def run_false_alarm(run: Run) -> float:
@@ -165,7 +187,9 @@ def pictures(result: Result) -> Iterator[Picture]:
                     continue
                 label = slug(variant, name, check_name)
             columns_of[label] = columns
-            reading = slug(*(f"{key}-{choice}" for key, choice in sorted(result.reading.items())))
+            reading = slug(
+                *(f"{key}-{choice}" for key, choice in sorted(result.reading.items()))
+            )
             yield Picture(
                 file=f"{slug(paper_of(result), claim_id(result), reading, label)}.svg",
                 name=name,
@@ -176,12 +200,18 @@ def pictures(result: Result) -> Iterator[Picture]:
 
 def slug(*parts: str) -> str:
     """Return a file name of lower-case letters, digits and hyphens."""
-    return "-".join(cleaned for part in parts if (cleaned := re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-")))
+    return "-".join(
+        cleaned
+        for part in parts
+        if (cleaned := re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-"))
+    )
 
 
-ReadingKey = tuple[tuple[str, str], ...]  # a choice of readings as a hashable key: sorted pairs (name, choice)
+# a choice of readings as a hashable key: sorted pairs (name, choice)
+ReadingKey = tuple[tuple[str, str], ...]
 
-Hashes = Mapping[tuple[str, ReadingKey], tuple[str, str]]  # (claim, reading) to (record hash, evidence hash)
+# (claim, reading) to (record hash, evidence hash)
+Hashes = Mapping[tuple[str, ReadingKey], tuple[str, str]]
 
 
 def reading_key(reading: Mapping[str, str]) -> ReadingKey:
@@ -191,9 +221,17 @@ def reading_key(reading: Mapping[str, str]) -> ReadingKey:
 
 def stale(run: Run, hashes: Hashes) -> list[str]:
     """Return the stale results of a run, each with the reason."""
-    recorded = {(r.claim, reading_key(r.reading)): (r.record_hash, r.evidence_hash) for r in run.results}
-    changes = {key: _change(recorded_hashes, hashes.get(key)) for key, recorded_hashes in recorded.items()}
-    changes |= dict.fromkeys(hashes.keys() - recorded.keys(), "the specs have it, the recorded run does not")
+    recorded = {
+        (r.claim, reading_key(r.reading)): (r.record_hash, r.evidence_hash)
+        for r in run.results
+    }
+    changes = {
+        key: _change(recorded_hashes, hashes.get(key))
+        for key, recorded_hashes in recorded.items()
+    }
+    changes |= dict.fromkeys(
+        hashes.keys() - recorded.keys(), "the specs have it, the recorded run does not"
+    )
     return [_line(*key, changes[key]) for key in {**recorded, **hashes} if changes[key]]
 
 

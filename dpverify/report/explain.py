@@ -16,10 +16,21 @@ from dpverify.ledger.display import Line, display
 from dpverify.ledger.records import SEVERITIES, Claim, PaperInfo, Status
 from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Result
 from dpverify.report.collect import said_alike
-from dpverify.report.counterexamples import SENTENCES, example_words, informative, meaning_words, side_names
+from dpverify.report.counterexamples import (
+    SENTENCES,
+    example_words,
+    informative,
+    meaning_words,
+    side_names,
+)
 from dpverify.report.terminal import STYLES, print_lines, readable
 from dpverify.report.text.evidence import evidence_lines, pinned_results
-from dpverify.report.text.formulas import formula_lines, formula_text, prose_text, statement_text
+from dpverify.report.text.formulas import (
+    formula_lines,
+    formula_text,
+    prose_text,
+    statement_text,
+)
 from dpverify.report.text.paragraphs import StyledLine, cut, fitted, wrapped
 from dpverify.report.text.tex import tex_text
 from dpverify.report.words import (
@@ -35,7 +46,8 @@ from dpverify.report.words import (
 )
 
 LINES = 15
-REASONS = {  # beginnings of the reasons in a run, and their replacements; names of checks follow
+# beginnings of the reasons in a run, and their replacements; names of checks follow
+REASONS = {
     "not refuted on witnesses by ": "No violation was found. Checks: ",
     "not refuted by ": "No violation was found. Checks: ",
     "argued by ": "No violation was found at finitely many points. Checks: ",
@@ -64,7 +76,11 @@ class Summary:
 
 
 def summary(
-    spec: ClaimSpec, groups: Sequence[Sequence[Result]], stale: Sequence[str], width: int, letters: Callable[[str], str]
+    spec: ClaimSpec,
+    groups: Sequence[Sequence[Result]],
+    stale: Sequence[str],
+    width: int,
+    letters: Callable[[str], str],
 ) -> Summary:
     """Summarize the verdicts on a claim; the readings in each of the ``groups`` have the same verdict."""
     place = f"{prose_text(spec.record.where)} ({kind_words(spec.record.kind)})"
@@ -73,16 +89,28 @@ def summary(
     if stale:
         change = stale[0].removeprefix(spec.key).partition(": ")[2]
         warning = f"STALE: {change}. dpverify verify {spec.key} judges it again."
-        lines += [StyledLine(line, "bold red") for line in fitted([letters(warning)], width, 2)]
+        lines += [
+            StyledLine(line, "bold red")
+            for line in fitted([letters(warning)], width, 2)
+        ]
     everything = [result for group in groups for result in group]
-    blocks = [_blocks(group, everything if len(groups) > 1 else group, width, letters) for group in groups]
+    blocks = [
+        _blocks(group, everything if len(groups) > 1 else group, width, letters)
+        for group in groups
+    ]
     needs = [1 + sum(map(len, parts)) for parts in blocks]
     cut_results = []
-    for group, parts, room in zip(groups, blocks, shares(needs, LINES - len(lines)), strict=True):
+    for group, parts, room in zip(
+        groups, blocks, shares(needs, LINES - len(lines)), strict=True
+    ):
         lengths = shares([len(part) for part in parts], room - 1)
         if len(parts) > REASON and lengths[REASON] < len(parts[REASON]):
             cut_results.append(group[0])
-        shown_lines = [line for part, length in zip(parts, lengths, strict=True) for line in cut(part, length, width)]
+        shown_lines = [
+            line
+            for part, length in zip(parts, lengths, strict=True)
+            for line in cut(part, length, width)
+        ]
         styles = [STYLES[group[0].status]] * lengths[0] + [""] * len(shown_lines)
         lines += [StyledLine(""), *map(StyledLine, shown_lines, styles)]
     return Summary(lines, cut_results)
@@ -102,7 +130,10 @@ def shares(needs: Sequence[int], room: int) -> list[int]:
 
 
 def _blocks(
-    group: Sequence[Result], all_results: Sequence[Result], width: int, letters: Callable[[str], str]
+    group: Sequence[Result],
+    all_results: Sequence[Result],
+    width: int,
+    letters: Callable[[str], str],
 ) -> list[list[str]]:
     """Return the verdict on some readings and its explanations as blocks of wrapped lines."""
     first = group[0]
@@ -110,9 +141,22 @@ def _blocks(
     reading = f"{reading}: " if reading else ""
     plain = letters(MARKS["refuted"]) != MARKS["refuted"]
     mark = (ASCII_MARKS if plain else MARKS)[first.status]
-    blocks = [wrapped(f"{mark} {letters(reading + verdict_words(first))}", width, indent="  ", first="")]
+    blocks = [
+        wrapped(
+            f"{mark} {letters(reading + verdict_words(first))}",
+            width,
+            indent="  ",
+            first="",
+        )
+    ]
     for label, texts in _parts(first):
-        lines = fitted(map(letters, texts), width, 10**6, first=label.ljust(SUMMARY_LABEL), indent=" " * SUMMARY_LABEL)
+        lines = fitted(
+            map(letters, texts),
+            width,
+            10**6,
+            first=label.ljust(SUMMARY_LABEL),
+            indent=" " * SUMMARY_LABEL,
+        )
         blocks.append(lines)
     return blocks
 
@@ -121,10 +165,19 @@ def verdict_words(result: Result) -> str:
     """Return the verdict on one reading as a sentence."""
     stated = "as stated" if result.kind in ("note", "tool") else "as printed"
     loud = (
-        "; our sources disagree" if result.sources_disagree else f"; {pin_words(result)}" if result.contradicts else ""
+        "; our sources disagree"
+        if result.sources_disagree
+        else f"; {pin_words(result)}"
+        if result.contradicts
+        else ""
     )
     if result.status != "refuted":
-        return _TRUE[result.status].format(stated=stated, witnesses=" and ".join(result.witnesses)) + f"{loud}."
+        return (
+            _TRUE[result.status].format(
+                stated=stated, witnesses=" and ".join(result.witnesses)
+            )
+            + f"{loud}."
+        )
     severity = f", {result.severity}" if result.severity else ""
     return f"False {stated} (refuted{severity}){loud}."
 
@@ -134,15 +187,28 @@ def _parts(result: Result) -> Iterator[tuple[str, list[str]]]:
     if result.status == "refuted":
         examples = informative(result)
         reason = result.reason or (
-            f"It fails {example_words(examples[0], side_names(result, formula_text))}." if examples else ""
+            f"It fails {example_words(examples[0], side_names(result, formula_text))}."
+            if examples
+            else ""
         )
-        yield "Wrong", [prose_text(" ".join(reason.split())) or "A counterexample is recorded."]
-        yield "Instead", [*instead_texts(result)] or ["No corrected statement is recorded."]
+        yield (
+            "Wrong",
+            [prose_text(" ".join(reason.split())) or "A counterexample is recorded."],
+        )
+        yield (
+            "Instead",
+            [*instead_texts(result)] or ["No corrected statement is recorded."],
+        )
         return
-    if result.reason and not result.reason.startswith("proved given "):  # such a reason repeats the premises
+    # such a reason repeats the premises
+    if result.reason and not result.reason.startswith("proved given "):
         reason = result.reason
         for start, words in REASONS.items():
-            reason = words + reason.removeprefix(start) if reason.startswith(start) else reason
+            reason = (
+                words + reason.removeprefix(start)
+                if reason.startswith(start)
+                else reason
+            )
         yield "Why", [prose_text(" ".join(reason.split()))]
     if result.given:
         yield "Given", [prose_text("; ".join(result.given))]
@@ -172,12 +238,15 @@ def _amended(amendment: AmendmentResult) -> str:
 
 def _in_line(lines: Sequence[Line]) -> str:
     """Return the formula of a statement with its conditions, without its definitions."""
-    return " ".join(formula_lines([line for line in lines if line.word != "with"])).rstrip(".")
+    return " ".join(
+        formula_lines([line for line in lines if line.word != "with"])
+    ).rstrip(".")
 
 
 MAX_WIDTH = 110  # maximum length of lines of text, also in a wider terminal
 INDENT = "  "
-MAX_LINES = 60  # maximum number of lines of an explanation without ``--full``, at 80 columns
+# maximum number of lines of an explanation without ``--full``, at 80 columns
+MAX_LINES = 60
 LABEL = 10  # columns of a label before a short paragraph
 
 NO_RUN = "No run is recorded or stored. Run dpverify verify {claim} first."
@@ -202,14 +271,25 @@ class Explained:
         return self.results or pinned_results(self.spec)
 
 
-def print_explained(explained: Explained, console: Console, *, full: bool = False) -> None:
+def print_explained(
+    explained: Explained, console: Console, *, full: bool = False
+) -> None:
     """Print one or two screens about a claim, or everything if ``full``."""
     letters = partial(readable, console=console)
-    print_lines(explained_lines(explained, min(console.width, MAX_WIDTH), full=full, letters=letters), console)
+    print_lines(
+        explained_lines(
+            explained, min(console.width, MAX_WIDTH), full=full, letters=letters
+        ),
+        console,
+    )
 
 
 def explained_lines(
-    explained: Explained, width: int, *, full: bool = False, letters: Callable[[str], str] = str
+    explained: Explained,
+    width: int,
+    *,
+    full: bool = False,
+    letters: Callable[[str], str] = str,
 ) -> list[StyledLine]:
     """Return the lines of an explanation, wrapped at a width; ``letters`` replaces letters the console cannot show."""
     page = _Page(width, letters)
@@ -236,40 +316,75 @@ class _Page:
         self.letters = letters
         self.lines: list[StyledLine] = []
 
-    def section(self, title: str, paragraphs: Iterator[str] | Sequence[str], limit: int = 10**6) -> None:
+    def section(
+        self, title: str, paragraphs: Iterator[str] | Sequence[str], limit: int = 10**6
+    ) -> None:
         """Add a title and indented paragraphs, if there are any."""
         texts = [self.letters(text) for text in paragraphs if text]
         if lines := fitted(texts, self.width, limit, indent=INDENT):
-            titles = [StyledLine(line, "bold") for line in wrapped(self.letters(title), self.width)]
+            titles = [
+                StyledLine(line, "bold")
+                for line in wrapped(self.letters(title), self.width)
+            ]
             self.lines += [StyledLine(""), *titles, *map(StyledLine, lines)]
 
     def labelled(self, label: str, text: str, line_limit: int = 10**6) -> None:
         """Add a short paragraph with its label on the left."""
         if text:
-            lines = fitted([self.letters(text)], self.width, line_limit, first=label.ljust(LABEL), indent=" " * LABEL)
+            lines = fitted(
+                [self.letters(text)],
+                self.width,
+                line_limit,
+                first=label.ljust(LABEL),
+                indent=" " * LABEL,
+            )
             self.lines += map(StyledLine, lines)
 
 
 def _brief(
-    page: _Page, explained: Explained, groups: Sequence[Sequence[Result]], verdicts: Summary, line_limit: int
+    page: _Page,
+    explained: Explained,
+    groups: Sequence[Sequence[Result]],
+    verdicts: Summary,
+    line_limit: int,
 ) -> None:
     """Add the short explanation of one or two screens, with a limit on the lines of each quote and formula."""
     spec = explained.spec
-    page.section(_quote_title(spec.record), tex_text(spec.record.quote).splitlines(), line_limit)
+    page.section(
+        _quote_title(spec.record), tex_text(spec.record.quote).splitlines(), line_limit
+    )
     page.section("As a formula", statement_text(display(spec.statement())), line_limit)
     for result in verdicts.cut:
-        title = "What is wrong, in full" if result.status == "refuted" else "Why, in full"
+        title = (
+            "What is wrong, in full" if result.status == "refuted" else "Why, in full"
+        )
         page.section(title, [prose_text(result.reason)], line_limit + 2)
     corrections = [amendment for group in groups for amendment in group[0].beside]
     for number, amendment in enumerate(corrections):
         if amendment.why not in (earlier.why for earlier in corrections[:number]):
-            page.section(_correction_title(amendment), _correction(amendment), line_limit)
-    examples = dict.fromkeys(_example(example, group[0]) for group in groups for example in informative(group[0]))
+            page.section(
+                _correction_title(amendment), _correction(amendment), line_limit
+            )
+    examples = dict.fromkeys(
+        _example(example, group[0])
+        for group in groups
+        for example in informative(group[0])
+    )
     page.section("Counterexamples", [*examples], 6)
     page.lines.append(StyledLine(""))
-    severities = {result.severity: SEVERITIES[result.severity] for result in explained.judged if result.severity}
-    page.labelled("Severity", "; ".join(f"{name}: {meaning}" for name, meaning in severities.items()), 2)
-    reports = dict.fromkeys(result.reported for result in explained.judged if result.reported)
+    severities = {
+        result.severity: SEVERITIES[result.severity]
+        for result in explained.judged
+        if result.severity
+    }
+    page.labelled(
+        "Severity",
+        "; ".join(f"{name}: {meaning}" for name, meaning in severities.items()),
+        2,
+    )
+    reports = dict.fromkeys(
+        result.reported for result in explained.judged if result.reported
+    )
     page.labelled("Reported", "; ".join(map(prose_text, reports)), 2)
     page.labelled("Readings", _readings(explained, groups), 3)
     page.labelled("Rests on", ", ".join(spec.record.uses), 2)
@@ -287,17 +402,37 @@ def _whole(page: _Page, explained: Explained) -> None:
     spec = explained.spec
     claim = explained.spec.record
     symbols = spec.statement().symbols
-    page.section("Place in the paper", [f"{claim.where} ({kind_words(claim.kind)}); {explained.paper.title}"])
+    page.section(
+        "Place in the paper",
+        [f"{claim.where} ({kind_words(claim.kind)}); {explained.paper.title}"],
+    )
     page.section(_quote_title(claim), tex_text(claim.quote).splitlines())
     page.section("As a formula", statement_text(display(spec.statement())))
-    page.section("Symbols", [f"{name}: {prose_text(symbol.meaning)}" for name, symbol in sorted(symbols.items())])
-    page.section("Readings", [f"{r.name} = {' | '.join(r.choices)}: {prose_text(r.meaning)}" for r in claim.reading])
+    page.section(
+        "Symbols",
+        [
+            f"{name}: {prose_text(symbol.meaning)}"
+            for name, symbol in sorted(symbols.items())
+        ],
+    )
+    page.section(
+        "Readings",
+        [
+            f"{r.name} = {' | '.join(r.choices)}: {prose_text(r.meaning)}"
+            for r in claim.reading
+        ],
+    )
     page.section("Rests on", claim.uses)
-    page.section("Transcription", [prose_text(line) for line in claim.transcription.strip().splitlines()])
+    page.section(
+        "Transcription",
+        [prose_text(line) for line in claim.transcription.strip().splitlines()],
+    )
     page.section("Stale: judged before a change", explained.stale)
     if not explained.results:
         page.section("Evidence", [NO_RUN.format(claim=spec.key)])
-    for title, lines in evidence_lines(explained.judged, recorded=bool(explained.results)):
+    for title, lines in evidence_lines(
+        explained.judged, recorded=bool(explained.results)
+    ):
         page.section(title, lines)
     page.section("Checks", [", ".join(explained.checks) or "none is written"])
 
@@ -317,13 +452,20 @@ def _correction(amendment: AmendmentResult) -> Iterator[str]:
 
 
 def _example(example: Counterexample, result: Result) -> str:
-    words = example_words(example, side_names(result, formula_text), meaning=meaning_words(example, result.kind))
+    words = example_words(
+        example,
+        side_names(result, formula_text),
+        meaning=meaning_words(example, result.kind),
+    )
     return f"{SENTENCES[example.kind]}: {words}"
 
 
 def _readings(explained: Explained, groups: Sequence[Sequence[Result]]) -> str:
     """Return the readings, with a remark if the verdict is the same for all of them."""
-    choices = "; ".join(f"{reading.name} = {' | '.join(reading.choices)}" for reading in explained.spec.record.reading)
+    choices = "; ".join(
+        f"{reading.name} = {' | '.join(reading.choices)}"
+        for reading in explained.spec.record.reading
+    )
     if not choices:
         return ""
     number = len(explained.judged)
@@ -340,7 +482,11 @@ def _evidence(explained: Explained) -> str:
     forms += [("where it holds", first.holds.checks)] if first.holds else []
     forms += [("as corrected", first.amendment.checks)] if first.amendment else []
     parts = [_checks(form, checks) for form, checks in forms if checks]
-    return f"{explained.source}: {'; '.join(parts)}" if parts else f"{explained.source} without checks"
+    return (
+        f"{explained.source}: {'; '.join(parts)}"
+        if parts
+        else f"{explained.source} without checks"
+    )
 
 
 def _checks(form: str, checks: Sequence[CheckResult]) -> str:

@@ -49,7 +49,9 @@ def check_folder(name: str, folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ArgumentError(name, str(folder), f"cannot be made a folder ({reason(error)})") from error
+        raise ArgumentError(
+            name, str(folder), f"cannot be made a folder ({reason(error)})"
+        ) from error
     _try_to_write(name, str(folder), folder)
 
 
@@ -61,7 +63,9 @@ def write_whole(name: str, target: Path, content: bytes) -> None:
         else:
             _replace(target, content)
     except OSError as error:
-        raise ArgumentError(name, str(target), f"must be a file that can be written ({reason(error)})") from error
+        raise ArgumentError(
+            name, str(target), f"must be a file that can be written ({reason(error)})"
+        ) from error
 
 
 def _replace(target: Path, content: bytes) -> None:
@@ -100,7 +104,13 @@ def write_json(name: str, target: str, content: bytes) -> None:
         write_whole(name, Path(target), content)
 
 
-def deliver(text: str, record: bytes, json: str | None, figure: Path | None, draw: Callable[[], bytes]) -> None:
+def deliver(
+    text: str,
+    record: bytes,
+    json: str | None,
+    figure: Path | None,
+    draw: Callable[[], bytes],
+) -> None:
     """Print the text before writing the files, so that a failing write does not lose the text."""
     out = sys.stderr if json == STDOUT else sys.stdout
     out.write(prose_wrapped(text) + "\n")
@@ -119,7 +129,9 @@ def _try_to_write(name: str, value: str, folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise ArgumentError(name, value, f"must be in a folder that can be written to ({reason(error)})") from error
+        raise ArgumentError(
+            name, value, f"must be in a folder that can be written to ({reason(error)})"
+        ) from error
 
 
 def reason(error: OSError) -> str:
@@ -132,7 +144,9 @@ BAD_INPUT = 2
 INTERRUPTED = 130
 
 
-def answer(work: Callable[[], bool], json: str | None, figure: Path | None = None) -> int:
+def answer(
+    work: Callable[[], bool], json: str | None, figure: Path | None = None
+) -> int:
     """Call ``work``, which returns whether it was interrupted, and return the exit code.
 
     For bad input, print the error in one line.
@@ -149,7 +163,9 @@ def answer(work: Callable[[], bool], json: str | None, figure: Path | None = Non
         return INTERRUPTED
 
 
-_NAME = re.compile(r"(?:[A-Za-z0-9_][\w.-]*/)?[A-Za-z0-9_][\w.-]*\.(?:md|svg|json)", re.ASCII)
+_NAME = re.compile(
+    r"(?:[A-Za-z0-9_][\w.-]*/)?[A-Za-z0-9_][\w.-]*\.(?:md|svg|json)", re.ASCII
+)
 """Path of a report's file below its folder: at most one folder deep, without hidden names."""
 
 REMEDY = "move it away, or name another folder"
@@ -160,7 +176,9 @@ def check_names(folder: Path, names: Iterable[str]) -> None:
     for name in names:
         target = path_inside(folder, name)
         if _exists(target) and not is_generated(target):
-            raise ReportError(f"{target}: exists, and was not written by dpverify; {REMEDY}")
+            raise ReportError(
+                f"{target}: exists, and was not written by dpverify; {REMEDY}"
+            )
 
 
 def path_inside(folder: Path, name: str) -> Path:
@@ -169,20 +187,32 @@ def path_inside(folder: Path, name: str) -> Path:
         raise ReportError(f"{folder}: {name!r} is not the path of a file of a report")
     target = folder / name
     parent = target.parent
-    if parent != folder and _exists(parent) and not stat.S_ISDIR(parent.lstat().st_mode):
-        raise ReportError(f"{parent}: must be a folder, and not a link to one; {REMEDY}")
+    if (
+        parent != folder
+        and _exists(parent)
+        and not stat.S_ISDIR(parent.lstat().st_mode)
+    ):
+        raise ReportError(
+            f"{parent}: must be a folder, and not a link to one; {REMEDY}"
+        )
     return target
 
 
 def generated_files(folder: Path, patterns: Iterable[str]) -> list[str]:
     """Return the relative paths of dpverify's files in a report's folder that match a pattern, without links."""
     paths = (path for pattern in patterns for path in folder.glob(pattern))
-    return [path.relative_to(folder).as_posix() for path in paths if _is_inside(folder, path) and is_generated(path)]
+    return [
+        path.relative_to(folder).as_posix()
+        for path in paths
+        if _is_inside(folder, path) and is_generated(path)
+    ]
 
 
 def _is_inside(folder: Path, path: Path) -> bool:
     name = path.relative_to(folder).as_posix()
-    return _NAME.fullmatch(name) is not None and (path.parent == folder or not path.parent.is_symlink())
+    return _NAME.fullmatch(name) is not None and (
+        path.parent == folder or not path.parent.is_symlink()
+    )
 
 
 def is_generated(path: Path) -> bool:
@@ -216,7 +246,11 @@ def _is_record(content: bytes) -> bool:
         return True
     run = record.get("run")
     versions = run.get("versions") if isinstance(run, Mapping) else None
-    if isinstance(versions, Mapping) and "dpverify" in versions and isinstance(record.get("results"), list):
+    if (
+        isinstance(versions, Mapping)
+        and "dpverify" in versions
+        and isinstance(record.get("results"), list)
+    ):
         return True  # maybe from another version with different records
     commands = list(_commands(record))
     if commands:
@@ -233,7 +267,10 @@ def _commands(record: Mapping[str, object]) -> Iterator[str]:
     for key in ("comparisons", "experiments", "networks"):
         entries = record.get(key)
         if isinstance(entries, list):
-            yield from (str(entry.get("command", "")) if isinstance(entry, Mapping) else "" for entry in entries)
+            yield from (
+                str(entry.get("command", "")) if isinstance(entry, Mapping) else ""
+                for entry in entries
+            )
 
 
 def _exists(path: Path) -> bool:

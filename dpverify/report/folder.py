@@ -42,9 +42,12 @@ FIGURES = {
 """Pages of a report's folder that show data other than verdicts, with the prefixes of their figures' names."""
 
 
-UNFINISHED = "UNFINISHED"  # subfolder with completely written files of an update that are not all moved yet
-PREPARED = ".part"  # name of this subfolder before all files are written, and after all are moved
-PLAN = "names"  # file in this subfolder that lists which files the update writes and deletes
+# subfolder with completely written files of an update that are not all moved yet
+UNFINISHED = "UNFINISHED"
+# name of this subfolder before all files are written, and after all are moved
+PREPARED = ".part"
+# file in this subfolder that lists which files the update writes and deletes
+PLAN = "names"
 
 
 class UpdatePlan(Record, frozen=True, kw_only=True):
@@ -61,13 +64,21 @@ def outdated(folder: Path, contents: Mapping[str, bytes], page: str = "") -> lis
     Files without data are listed for one page of :data:`FIGURES`, or for the pages of verdicts if ``page`` is empty.
     Files without dpverify's marker are not listed among them.
     """
-    changed = [name for name, content in contents.items() if not _same(folder / name, content)]
+    changed = [
+        name for name, content in contents.items() if not _same(folder / name, content)
+    ]
     names = generated_files(folder, ("*.md", "*/*.md", "figures/*.svg"))
-    return [*changed, *(name for name in names if name not in contents and _page_of(name) == page)]
+    return [
+        *changed,
+        *(name for name in names if name not in contents and _page_of(name) == page),
+    ]
 
 
 def update(
-    folder: Path, files: Mapping[str, bytes], page: str = "", elsewhere: Mapping[Path, bytes] | None = None
+    folder: Path,
+    files: Mapping[str, bytes],
+    page: str = "",
+    elsewhere: Mapping[Path, bytes] | None = None,
 ) -> list[str]:
     """Write the files that differ, delete the files without data, and return the changed files, sorted.
 
@@ -82,10 +93,17 @@ def update(
         _move(folder)
         names = outdated(folder, files, page)
         check_names(folder, names)
-        if unmarked := [name for name in names if name in files and not has_marker(name, files[name])]:
-            raise ReportError(f"{folder}: {unmarked[0]} was made without the marker of dpverify")
+        if unmarked := [
+            name
+            for name in names
+            if name in files and not has_marker(name, files[name])
+        ]:
+            raise ReportError(
+                f"{folder}: {unmarked[0]} was made without the marker of dpverify"
+            )
         plan = UpdatePlan(
-            write=[file for file in names if file in files], delete=[file for file in names if file not in files]
+            write=[file for file in names if file in files],
+            delete=[file for file in names if file not in files],
         )
         prepared = folder / PREPARED
         _remove(prepared)
@@ -93,7 +111,8 @@ def update(
         (prepared / PLAN).write_bytes(msgspec.json.encode(plan))
         for number, name in enumerate(plan.write):
             (prepared / str(number)).write_bytes(files[name])
-        # Before this renaming the folder has its old state. After it, the folder has its new state.
+        # Before this renaming the folder has its old state. After it, the folder has
+        # its new state.
         replace_together(elsewhere or {}, lambda: prepared.rename(folder / UNFINISHED))
         _move(folder)
     return sorted(names)
@@ -133,12 +152,25 @@ def _move(folder: Path) -> None:
     if not os.path.lexists(finished):
         return
     plan = _read_plan(finished)
-    moves = [(finished / str(number), path_inside(folder, name)) for number, name in enumerate(plan.write)]
-    remaining = [(source, target) for source, target in moves if os.path.lexists(source)]
+    moves = [
+        (finished / str(number), path_inside(folder, name))
+        for number, name in enumerate(plan.write)
+    ]
+    remaining = [
+        (source, target) for source, target in moves if os.path.lexists(source)
+    ]
     for source, target in remaining:
         if not is_regular(source) or not has_marker(target.name, source.read_bytes()):
-            raise ReportError(f"{source}: was not written by dpverify; delete the folder {finished}")
-    check_names(folder, [*(target.relative_to(folder).as_posix() for _, target in remaining), *plan.delete])
+            raise ReportError(
+                f"{source}: was not written by dpverify; delete the folder {finished}"
+            )
+    check_names(
+        folder,
+        [
+            *(target.relative_to(folder).as_posix() for _, target in remaining),
+            *plan.delete,
+        ],
+    )
     for source, target in remaining:
         target.parent.mkdir(exist_ok=True)
         source.replace(target)
@@ -149,7 +181,8 @@ def _move(folder: Path) -> None:
             if target.parent != folder:
                 target.parent.rmdir()
     _remove(folder / PREPARED)
-    finished.rename(folder / PREPARED)  # the update is complete, even if the process ends before the removal
+    # the update is complete, even if the process ends before the removal
+    finished.rename(folder / PREPARED)
     _remove(folder / PREPARED)
 
 
@@ -173,7 +206,9 @@ def _remove(prepared: Path) -> None:
     if names:
         plan = _read_plan(prepared)
         if foreign_files := sorted(names - {PLAN, *map(str, range(len(plan.write)))}):
-            raise ReportError(f"{prepared / foreign_files[0]}: was not written by dpverify; move it away")
+            raise ReportError(
+                f"{prepared / foreign_files[0]}: was not written by dpverify; move it away"
+            )
         for name in sorted(names - {PLAN}):
             (prepared / name).unlink()
         (prepared / PLAN).unlink()
@@ -181,7 +216,14 @@ def _remove(prepared: Path) -> None:
 
 
 def _page_of(name: str) -> str:
-    return next((page for page, figure in FIGURES.items() if name.startswith((f"{page}.md", f"figures/{figure}"))), "")
+    return next(
+        (
+            page
+            for page, figure in FIGURES.items()
+            if name.startswith((f"{page}.md", f"figures/{figure}"))
+        ),
+        "",
+    )
 
 
 def _same(path: Path, content: bytes) -> bool:
@@ -209,14 +251,22 @@ class RecordedPage(Generic[RunT]):
         try:
             return msgspec.json.decode(path.read_bytes(), type=self.kind)
         except (msgspec.DecodeError, UnicodeDecodeError, OSError) as error:
-            raise ReportError(f"data/{path.name}: {' '.join(str(error).split())}") from error
+            raise ReportError(
+                f"data/{path.name}: {' '.join(str(error).split())}"
+            ) from error
 
     def write(self, run: RunT, folder: Path) -> list[str]:
         """Record a run and write its page; return the changed files."""
         try:
-            return update(folder, {f"data/{self.name}.json": encode(run), **self.files(run)}, self.name)
+            return update(
+                folder,
+                {f"data/{self.name}.json": encode(run), **self.files(run)},
+                self.name,
+            )
         except OSError as error:
-            raise ReportError(f"{folder}: must be a folder that can be written ({error})") from error
+            raise ReportError(
+                f"{folder}: must be a folder that can be written ({error})"
+            ) from error
 
     def check_target(self, folder: Path) -> None:
         """Raise an error before the run if the page could not be written to a folder, or its data cannot be read."""
@@ -228,7 +278,9 @@ class RecordedPage(Generic[RunT]):
 
     def files(self, run: RunT) -> dict[str, bytes]:
         """Return all files except the data, as relative path to content."""
-        figures = {f"figures/{name}": content for name, content in self.figures(run).items()}
+        figures = {
+            f"figures/{name}": content for name, content in self.figures(run).items()
+        }
         return {f"{self.name}.md": self.render(run).encode(), **figures}
 
     def regenerate(self, folder: Path) -> list[str]:

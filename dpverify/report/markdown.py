@@ -1,7 +1,8 @@
 """GitHub-flavoured markdown from plain text and quotations. Only this module escapes special characters.
 
-Inline formulas are written ``$`...`$`` and displayed formulas as a fence named ``math``. Both forms keep GitHub's
-markdown parser away from underscores and backslashes; the plain dollar form does not.
+Inline formulas are written ``$`...`$`` and displayed formulas as a fence named
+``math``. Both forms keep GitHub's markdown parser away from underscores and
+backslashes; the plain dollar form does not.
 
 In quotations of papers, formulas are recognized. Transcribed papers write ``$...$`` and ``$$...$$``, but an excerpt
 may begin or end inside such a formula, and some symbols have no dollar signs. The text of a record is never changed.
@@ -19,7 +20,9 @@ from dpverify.report.typesetting import typeset
 
 _DELIMITER = re.compile(r"(?<!\\)(\$\$?)")
 _COMMAND = re.compile(r"\\[a-zA-Z]+|[_^]\{")
-_MARKED_WORDS = re.compile(r"\\(?:text\w*|math[a-z]+|operatorname\*?|begin|end)\s*\{[^{}]*\}|\\[a-zA-Z]+")
+_MARKED_WORDS = re.compile(
+    r"\\(?:text\w*|math[a-z]+|operatorname\*?|begin|end)\s*\{[^{}]*\}|\\[a-zA-Z]+"
+)
 _WORD = re.compile(r"(?<![A-Za-z])[A-Za-z]{4,}(?![A-Za-z])")
 _SYMBOL = re.compile(r"[A-Za-z][_^][A-Za-z0-9]\W*")
 _OPERATOR = re.compile(r"[-+=<>/*|]|[A-Za-z0-9],?")
@@ -33,7 +36,9 @@ def with_formulas_marked(text: str) -> str:
     parts = _DELIMITER.split(text.strip())
     pieces = parts[::2]
     delimiters = ["", *parts[1::2], ""]
-    starts_inside = _misread(pieces, starts_inside=True) < _misread(pieces, starts_inside=False)
+    starts_inside = _misread(pieces, starts_inside=True) < _misread(
+        pieces, starts_inside=False
+    )
     marked: list[str] = []
     for number, piece in enumerate(pieces):
         is_formula = (number % 2 == 0) == starts_inside
@@ -51,8 +56,14 @@ def with_formulas_marked(text: str) -> str:
 def _delimited(piece: str, delimiter: str) -> str:
     """Return a formula between delimiters, or as code in plain text if its transcription is damaged."""
     formula = mended(piece)
-    is_damaged = formula.count("{") - formula.count(r"\{") != formula.count("}") - formula.count(r"\}")
-    return f"`{tex_text(piece.strip())}`" if is_damaged else f"{delimiter}{formula}{delimiter}"
+    is_damaged = formula.count("{") - formula.count(r"\{") != formula.count(
+        "}"
+    ) - formula.count(r"\}")
+    return (
+        f"`{tex_text(piece.strip())}`"
+        if is_damaged
+        else f"{delimiter}{formula}{delimiter}"
+    )
 
 
 def _misread(pieces: Sequence[str], *, starts_inside: bool) -> int:
@@ -81,17 +92,24 @@ def _words_and_symbols(text: str) -> str:
     if not any(is_symbol):
         return text
     is_symbol = [
-        marked or _SYMBOL.fullmatch(token) is not None for token, marked in zip(tokens, is_symbol, strict=True)
+        marked or _SYMBOL.fullmatch(token) is not None
+        for token, marked in zip(tokens, is_symbol, strict=True)
     ]
     for place in range(2, len(tokens) - 2, 2):
         joins = is_symbol[place - 2] and is_symbol[place + 2]
-        is_symbol[place] = is_symbol[place] or (joins and _OPERATOR.fullmatch(tokens[place]) is not None)
+        is_symbol[place] = is_symbol[place] or (
+            joins and _OPERATOR.fullmatch(tokens[place]) is not None
+        )
     for place in range(1, len(tokens), 2):
         is_symbol[place] = is_symbol[place - 1] and is_symbol[place + 1]
-    return "".join(_marked(run) if symbol else run for symbol, run in _runs(tokens, is_symbol))
+    return "".join(
+        _marked(run) if symbol else run for symbol, run in _runs(tokens, is_symbol)
+    )
 
 
-def _runs(tokens: Sequence[str], is_symbol: Sequence[bool]) -> Iterator[tuple[bool, str]]:
+def _runs(
+    tokens: Sequence[str], is_symbol: Sequence[bool]
+) -> Iterator[tuple[bool, str]]:
     """Yield joined runs of neighbouring tokens of the same kind, each with its kind."""
     start = 0
     for place in range(1, len(tokens) + 1):
@@ -109,9 +127,13 @@ def mended(latex: str) -> str:
     r"""Return a formula that an excerpt may have cut, without unmatched environments, ``\left`` and ``\right``."""
     formula = _without_cut_environments(latex)
     formula = _ROWS_END.sub("", formula).strip()
-    if len(re.findall(r"\\left(?![a-zA-Z])", formula)) != len(re.findall(r"\\right(?![a-zA-Z])", formula)):
+    if len(re.findall(r"\\left(?![a-zA-Z])", formula)) != len(
+        re.findall(r"\\right(?![a-zA-Z])", formula)
+    ):
         formula = _STRETCHED.sub("", formula)
-    has_rows = re.search(r"\\\\|(?<!\\)&", _without_whole_environments(formula)) is not None
+    has_rows = (
+        re.search(r"\\\\|(?<!\\)&", _without_whole_environments(formula)) is not None
+    )
     return rf"\begin{{split}} {formula} \end{{split}}" if has_rows else formula
 
 
@@ -126,7 +148,9 @@ def _without_cut_environments(latex: str) -> str:
             open_places.pop()
         else:
             cut.append(edge)
-    for edge in sorted([*open_places, *cut], key=lambda edge: edge.start(), reverse=True):
+    for edge in sorted(
+        [*open_places, *cut], key=lambda edge: edge.start(), reverse=True
+    ):
         latex = latex[: edge.start()] + latex[edge.end() :]
     return latex
 
@@ -138,15 +162,26 @@ def _without_whole_environments(latex: str) -> str:
 _LAYOUT = re.compile(r"\s+|&|\\[,;!]|\\(?:left|right|quad|displaystyle)(?![A-Za-z])")
 _ONE_TOKEN = re.compile(r"\{(\w|\\[A-Za-z]+)\}")
 _FRACTION = re.compile(r"\(\\frac\{(\w)\}\{(\w|\\[A-Za-z]+)\}\)")
-_LOGARITHM = re.compile(r"(\\log(?:_\w)?)\((\w)\)(?=\Z|[^\w(\\]|\\(?:sqrt|le|ge)(?![a-z]))")
-_CANONICAL = {r"\leq": r"\le", r"\geq": r"\ge", r"\Vert": r"\|", r"\lVert": r"\|", r"\rVert": r"\|", r"\vert": "|"}
+_LOGARITHM = re.compile(
+    r"(\\log(?:_\w)?)\((\w)\)(?=\Z|[^\w(\\]|\\(?:sqrt|le|ge)(?![a-z]))"
+)
+_CANONICAL = {
+    r"\leq": r"\le",
+    r"\geq": r"\ge",
+    r"\Vert": r"\|",
+    r"\lVert": r"\|",
+    r"\rVert": r"\|",
+    r"\vert": "|",
+}
 _VARIANTS = re.compile(r"\\(?:leq|geq|lVert|rVert|Vert|vert)(?![A-Za-z])")
 
 
 def quotes_formula(quotation: str, latex: str) -> bool:
     """Test whether a quotation contains a formula, up to spaces, sizes, single-letter brackets and simple fractions."""
     formulas = re.split(r"\$+|\\\\", with_formulas_marked(quotation))
-    return len(latex) > MAX_REPEATED and _plain(latex) in {_plain(formula) for formula in formulas}
+    return len(latex) > MAX_REPEATED and _plain(latex) in {
+        _plain(formula) for formula in formulas
+    }
 
 
 MAX_REPEATED = 12  # characters of a formula that may be shown twice
@@ -171,7 +206,8 @@ _SPECIAL = re.compile(r"[\\`$~*]|(?<![^\W_])_|_(?![^\W_])|\](?=[(\[:])")
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _LINE_START = re.compile(
-    r"^(?P<before>[ \t]*\d+(?=[.)](?:\s|$))|[ \t]*(?=#+(?:\s|$)|>|[+-](?:\s|$)|(?:=+|-+)[ \t]*$))", re.MULTILINE
+    r"^(?P<before>[ \t]*\d+(?=[.)](?:\s|$))|[ \t]*(?=#+(?:\s|$)|>|[+-](?:\s|$)|(?:=+|-+)[ \t]*$))",
+    re.MULTILINE,
 )
 _BARS = re.compile(r"\\\\|\\\||\|")
 _DOLLAR = re.compile(r"(?<!\\)\$")  # it would end the formula
@@ -192,12 +228,15 @@ def prose(text: str, *, emphasis: bool = False) -> str:
     parts: list[str] = []
     end = 0
     for span in _SPANS.finditer(text):
-        parts.append(escape(text[end : span.start()], emphasis=emphasis, inside_line=end > 0))
+        parts.append(
+            escape(text[end : span.start()], emphasis=emphasis, inside_line=end > 0)
+        )
         formula = span["math"] or span["display"]
         if formula:
             parts.append(inline_math(formula))
         elif span["code"] and ("\n" in span[0] or len(span["ticks"]) > 2):
-            parts.append(code(span[0].strip("`")))  # unchanged it would be a block and might be a directive
+            # unchanged it would be a block and might be a directive
+            parts.append(code(span[0].strip("`")))
         else:
             parts.append(span[0])
         end = span.end()
@@ -247,21 +286,35 @@ def quote(text: str) -> str:
             blocks.append(math_block(piece))
             continue
         for paragraph in re.split(r"\n\s*\n", piece):
-            lines = [prose(line.strip(), emphasis=True) for line in paragraph.splitlines() if line.strip()]
+            lines = [
+                prose(line.strip(), emphasis=True)
+                for line in paragraph.splitlines()
+                if line.strip()
+            ]
             blocks.extend(["\\\n".join(lines)] if lines else [])
     return "\n".join(f"> {line}".rstrip() for line in "\n\n".join(blocks).split("\n"))
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> str:
+def table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()
+) -> str:
     """Return a table of markdown fragments; empty without rows. ``right`` has the indices of right-aligned columns."""
     body: list[str] = []
     for row in rows:
         if len(row) != len(header):
-            raise ValueError(f"row={list(row)!r}: a row has {len(row)} cells where the header has {len(header)}")
+            raise ValueError(
+                f"row={list(row)!r}: a row has {len(row)} cells where the header has {len(header)}"
+            )
         body.append("| " + " | ".join(map(cell, row)) + " |")
     if not body:
         return ""
-    rule = "| " + " | ".join("---:" if column in right else "---" for column in range(len(header))) + " |"
+    rule = (
+        "| "
+        + " | ".join(
+            "---:" if column in right else "---" for column in range(len(header))
+        )
+        + " |"
+    )
     return "\n".join(["| " + " | ".join(map(cell, header)) + " |", rule, *body])
 
 

@@ -7,7 +7,8 @@ import math
 from dpverify.ledger.results import Number, Slack
 
 NEAR_ONE = 1e-8  # a number nearer to 1 is shown by its difference from 1
-SHORT = 12  # characters; a longer exact number is shown as a float (the JSON has the exact number)
+# characters; a longer exact number is shown as a float (the JSON has the exact number)
+SHORT = 12
 
 
 def to_float(number: Number) -> float:
@@ -23,7 +24,14 @@ def show_float(value: float, digits: int = 4) -> str:
         return "∞" if value > 0 else "−∞"
     if value == int(value) and abs(value) < 10**6:
         return str(int(value))
-    text = next((t for precision in range(digits, 18) if float(t := f"{value:.{precision}g}") != 1), "1")
+    text = next(
+        (
+            t
+            for precision in range(digits, 18)
+            if float(t := f"{value:.{precision}g}") != 1
+        ),
+        "1",
+    )
     mantissa, _, exponent = text.partition("e")
     return f"{mantissa}e{int(exponent)}" if exponent else text
 
@@ -50,7 +58,11 @@ def readable_side(side: str) -> str:
     if len(below) > 2 and below.strip("0") == "1":
         return show_float(int(above) / int(below), SHORT)
     off = float(side[1:]) - 1 if side.startswith("≈") else 0.0
-    return f"≈1 {'+' if off > 0 else '-'} {show_float(abs(off), 1)}" if 0 < abs(off) < NEAR_ONE else side
+    return (
+        f"≈1 {'+' if off > 0 else '-'} {show_float(abs(off), 1)}"
+        if 0 < abs(off) < NEAR_ONE
+        else side
+    )
 
 
 def _is_float(exact: str) -> bool:
@@ -59,7 +71,8 @@ def _is_float(exact: str) -> bool:
     return below > 2**10 and below & (below - 1) == 0
 
 
-INFORMATIVE = (1e-3, 1e6)  # a slack outside this range shows only that a bound is false or very loose
+# a slack outside this range shows only that a bound is false or very loose
+INFORMATIVE = (1e-3, 1e6)
 
 
 def is_informative(value: Number) -> bool:
@@ -73,8 +86,15 @@ def show_slack(slack: Slack | None) -> str:
         return ""
     smallest = show(slack.min)
     typical = show(slack.typical, 3)
-    is_different = typical != smallest and abs(to_float(slack.typical) - to_float(slack.min)) > NEAR_ONE
-    return f"{smallest} / {typical}" if is_informative(slack.typical) and is_different else smallest
+    is_different = (
+        typical != smallest
+        and abs(to_float(slack.typical) - to_float(slack.min)) > NEAR_ONE
+    )
+    return (
+        f"{smallest} / {typical}"
+        if is_informative(slack.typical) and is_different
+        else smallest
+    )
 
 
 def show_count(number: int) -> str:
@@ -88,8 +108,13 @@ def show_point(parameters: dict[str, Number], *, exact: bool = False) -> str:
     Long exact numbers are shown as floats, unless ``exact`` is set and all numbers are exact.
     """
     if exact and all(number.exact for number in parameters.values()):
-        return ", ".join(f"{name}={number.exact}" for name, number in sorted(parameters.items()))
-    values = ((name, show_side(number, 6).removeprefix("≈")) for name, number in sorted(parameters.items()))
+        return ", ".join(
+            f"{name}={number.exact}" for name, number in sorted(parameters.items())
+        )
+    values = (
+        (name, show_side(number, 6).removeprefix("≈"))
+        for name, number in sorted(parameters.items())
+    )
     return ", ".join(f"{name}={value}" for name, value in values)
 
 

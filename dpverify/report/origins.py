@@ -7,13 +7,26 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpverify.ledger.formula import to_text
-from dpverify.ledger.formula.tree import Bin, Call, Compare, Comparison, Formula, Name, Neg, Num, Sum
+from dpverify.ledger.formula.tree import (
+    Bin,
+    Call,
+    Compare,
+    Comparison,
+    Formula,
+    Name,
+    Neg,
+    Num,
+    Sum,
+)
 
-Terms = Mapping[str, Fraction]  # coefficients of a sum by the text of the term; the constant has the empty text
+# coefficients of a sum by the text of the term; the constant has the empty text
+Terms = Mapping[str, Fraction]
 
 _ONE = ""
 _INDICES = "ijkl"  # indices of sums; they are at least 0
-_NEVER_NEGATIVE = frozenset({"sqrt", "exp", "abs", "norm", "moment", "bit", "popcount", "binomial", "mod"})
+_NEVER_NEGATIVE = frozenset(
+    {"sqrt", "exp", "abs", "norm", "moment", "bit", "popcount", "binomial", "mod"}
+)
 
 
 @dataclass(frozen=True)
@@ -26,13 +39,17 @@ class Granted:
 
 def is_same(condition: Compare, fact: Compare) -> bool:
     """Test whether two comparisons are the same, such as ``a <= b`` and ``b >= a``."""
-    sides = [[_terms(side) for side in _ordered(relation)] for relation in (condition, fact)]
+    sides = [
+        [_terms(side) for side in _ordered(relation)] for relation in (condition, fact)
+    ]
     return _gap(condition)[0] == _gap(fact)[0] and sides[0] == sides[1]
 
 
 def origin(condition: Compare, granted: Sequence[Granted]) -> Granted | None:
     """Return the latest relation that implies a condition up to a factor and a constant, or None."""
-    return next((fact for fact in reversed(granted) if _follows(condition, fact.relation)), None)
+    return next(
+        (fact for fact in reversed(granted) if _follows(condition, fact.relation)), None
+    )
 
 
 def is_obvious(condition: Compare, granted: Iterable[Granted]) -> bool:
@@ -69,10 +86,19 @@ class LetterSigns:
         nonnegative: set[str] = set()
         for relation in relations:
             small, large = _ordered(relation)
-            if isinstance(large, Name) and isinstance(small, Num) and relation.ops != ("==",) and small.value >= 0:
+            if (
+                isinstance(large, Name)
+                and isinstance(small, Num)
+                and relation.ops != ("==",)
+                and small.value >= 0
+            ):
                 is_positive = small.value > 0 or relation.ops[0] in ("<", ">")
                 (positive if is_positive else nonnegative).add(large.id)
-        return cls(frozenset(positive), frozenset(nonnegative | positive | set(_INDICES)), tuple(relations))
+        return cls(
+            frozenset(positive),
+            frozenset(nonnegative | positive | set(_INDICES)),
+            tuple(relations),
+        )
 
     def _is_granted(self, sign: Comparison, large: Formula, small: int = 0) -> bool:
         """Test whether one relation implies that a formula is above `small`, or at least `small`, by ``sign``."""
@@ -84,7 +110,9 @@ class LetterSigns:
         match inside:
             case Bin("/", Num(value), Name(name)) if value == 1:
                 below_one = Compare((sign,), (Name(name), Num(value)))
-                return name in self.positive and any(_follows(below_one, relation) for relation in self.relations)
+                return name in self.positive and any(
+                    _follows(below_one, relation) for relation in self.relations
+                )
             case _:
                 return self._is_granted(sign, inside, 1)
 
@@ -97,7 +125,9 @@ class LetterSigns:
                 return name in self.positive
             case Bin("+", left, right):
                 parts = [left, right]
-                return any(map(self.is_positive, parts)) and all(map(self.is_nonnegative, parts))
+                return any(map(self.is_positive, parts)) and all(
+                    map(self.is_nonnegative, parts)
+                )
             case Bin("*" | "/", left, right):
                 return self.is_positive(left) and self.is_positive(right)
             case Bin("**", inside, _) | Call("sqrt", (inside,)):
@@ -116,7 +146,9 @@ class LetterSigns:
             case Bin("+" | "*" | "/", left, right):
                 return self.is_nonnegative(left) and self.is_nonnegative(right)
             case Bin("**", inside, exponent):
-                return self.is_nonnegative(inside) or (isinstance(exponent, Num) and exponent.value % 2 == 0)
+                return self.is_nonnegative(inside) or (
+                    isinstance(exponent, Num) and exponent.value % 2 == 0
+                )
             case Bin("-"):
                 return self._is_granted("<=", node)
             case Call("log" | "log2", (inside,)):
@@ -142,7 +174,9 @@ def _follows(condition: Compare, fact: Compare) -> bool:
     factors = {gap[name] / fact_gap[name] for name in names}
     if len(factors) > 1 or min(factors) <= 0:
         return False
-    surplus = gap.get(_ONE, Fraction(0)) - min(factors) * fact_gap.get(_ONE, Fraction(0))
+    surplus = gap.get(_ONE, Fraction(0)) - min(factors) * fact_gap.get(
+        _ONE, Fraction(0)
+    )
     return surplus > 0 or (surplus == 0 and (fact_strict or not strict))
 
 
@@ -167,7 +201,9 @@ def _terms(node: Formula) -> dict[str, Fraction]:
             return _scaled(_terms(inside), Fraction(-1))
         case Bin("+" | "-" as sign, left, right):
             total = _terms(left)
-            for name, value in _scaled(_terms(right), Fraction(1 if sign == "+" else -1)).items():
+            for name, value in _scaled(
+                _terms(right), Fraction(1 if sign == "+" else -1)
+            ).items():
                 total[name] = total.get(name, Fraction(0)) + value
             return {name: value for name, value in total.items() if value}
         case Bin("/", left, Num(value)):
@@ -176,7 +212,11 @@ def _terms(node: Formula) -> dict[str, Fraction]:
             number, others = _split(node)
             if len(others) == 1:
                 return _scaled(_terms(others[0]), number)
-            return {"*".join(sorted(map(to_text, others))): number} if others else {_ONE: number}
+            return (
+                {"*".join(sorted(map(to_text, others))): number}
+                if others
+                else {_ONE: number}
+            )
         case _:
             return {to_text(node): Fraction(1)}
 

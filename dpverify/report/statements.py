@@ -37,8 +37,16 @@ def given_line(source: Result | AmendmentResult) -> str:
     premises: list[str] = []
     of_letters: list[str] = []
     for text in source.given:
-        (of_letters if _EQUATION.fullmatch(text) or _ORDER.fullmatch(text) else premises).append(_premise(text, source))
-    premises += [f"of letters that only the derivation has, {', '.join(of_letters)}"] if of_letters else []
+        (
+            of_letters
+            if _EQUATION.fullmatch(text) or _ORDER.fullmatch(text)
+            else premises
+        ).append(_premise(text, source))
+    premises += (
+        [f"of letters that only the derivation has, {', '.join(of_letters)}"]
+        if of_letters
+        else []
+    )
     return f"{PREMISES_START}{'; '.join(premises)}." if premises else ""
 
 
@@ -47,14 +55,21 @@ def definitions_line(source: Result | AmendmentResult) -> str:
     definitions = []
     for text in source.definitions:
         name, _, formula = text.partition(" = ")
-        if len(text) <= LONGEST_DEFINITION and "(" not in name and not _CALL.fullmatch(formula):
+        if (
+            len(text) <= LONGEST_DEFINITION
+            and "(" not in name
+            and not _CALL.fullmatch(formula)
+        ):
             definitions.append(f"{_named(name, source)} is {md.code(formula)}")
     return f"By definition {'; '.join(definitions)}." if definitions else ""
 
 
 def _premise(text: str, source: Result | AmendmentResult) -> str:
     if match := _STATEMENT.fullmatch(text):
-        about = [VARIANTS.get(word, word.replace("=", " = ")) for word in match["about"].split(", ")]
+        about = [
+            VARIANTS.get(word, word.replace("=", " = "))
+            for word in match["about"].split(", ")
+        ]
         return f"{md.code(match['claim'])} ({', '.join(about)})"
     if match := _ARGUED.fullmatch(text):
         return f"the definition of {md.code(match['name'])}, which is argued in words"
@@ -69,16 +84,24 @@ def _premise(text: str, source: Result | AmendmentResult) -> str:
 
 def _named(name: str, source: Result | AmendmentResult) -> str:
     """Return a quantity in the paper's letters if the statement measures it, else its name as code."""
-    letters = (line.latex for line in source.display if line.word == "measured:" and line.text == name)
+    letters = (
+        line.latex
+        for line in source.display
+        if line.word == "measured:" and line.text == name
+    )
     return next((md.inline_math(latex) for latex in letters if latex), md.code(name))
 
 
-_BOUND = re.compile(r"(?P<letter>[^<>=]*?)(?P<bound> (?:\\ge|>) \d+)")  # such as ``T \ge 1``
+# such as ``T \ge 1``
+_BOUND = re.compile(r"(?P<letter>[^<>=]*?)(?P<bound> (?:\\ge|>) \d+)")
 _ORDERS = re.compile("<=|>=|<|>")
 _SHOWN_ORDERS = re.compile(r"\\le(?![a-z])|\\ge(?![a-z])|<|>")
-SHARED_LINES = ("where", "reading")  # lines that a section may show once for all its statements
+# lines that a section may show once for all its statements
+SHARED_LINES = ("where", "reading")
 _WORDS_OF_STATEMENT = ("", "in words:")
-_GROUPS = {  # parts of a statement that a correction shows completely if it drops a printed line of them
+# parts of a statement that a correction shows completely if it drops a printed line of
+# them
+_GROUPS = {
     "with": "definitions",
     "if": "conditions",
     "assuming": "assumptions",
@@ -91,8 +114,14 @@ def statement_of(source: Result | AmendmentResult) -> Sequence[Line]:
     """Return the lines of the judged statement; only its formula or words if the result lacks the lines."""
     if source.display:
         return source.display
-    text = source.printed if isinstance(source, Result) else source.formula or source.statement or ""
-    return [Line(word="" if source.latex else "in words:", text=text, latex=source.latex)]
+    text = (
+        source.printed
+        if isinstance(source, Result)
+        else source.formula or source.statement or ""
+    )
+    return [
+        Line(word="" if source.latex else "in words:", text=text, latex=source.latex)
+    ]
 
 
 def statement_block(source: Result | AmendmentResult, is_shared: bool = False) -> str:
@@ -100,42 +129,86 @@ def statement_block(source: Result | AmendmentResult, is_shared: bool = False) -
 
     ``is_shared`` leaves out its letters and its reading, which the page shows elsewhere.
     """
-    return block_of_lines([line for line in statement_of(source) if not is_shared or line.word not in SHARED_LINES])
+    return block_of_lines(
+        [
+            line
+            for line in statement_of(source)
+            if not is_shared or line.word not in SHARED_LINES
+        ]
+    )
 
 
 def block_of_lines(lines: Sequence[Line]) -> str:
     """Return lines of a statement as markdown: the first line is displayed, and the others follow in a sentence."""
-    return "\n\n".join(filter(None, [statement_block_of(lines[:1]), _sentence(_context(lines))]))
+    return "\n\n".join(
+        filter(None, [statement_block_of(lines[:1]), _sentence(_context(lines))])
+    )
 
 
 def printed_block(result: Result) -> str:
     """Return the judged statement below its quotation, without a formula that the quotation already shows."""
     lines = [line for line in statement_of(result) if line.word not in SHARED_LINES]
     is_quoted = bool(lines) and quotes_formula(result.quote, lines[0].latex)
-    return "\n\n".join(filter(None, ["" if is_quoted else statement_block_of(lines[:1]), _sentence(_context(lines))]))
+    return "\n\n".join(
+        filter(
+            None,
+            [
+                "" if is_quoted else statement_block_of(lines[:1]),
+                _sentence(_context(lines)),
+            ],
+        )
+    )
 
 
-def correction_block(amendment: AmendmentResult, printed: Result, *, in_chapter: bool = False) -> str:
+def correction_block(
+    amendment: AmendmentResult, printed: Result, *, in_chapter: bool = False
+) -> str:
     """Return a corrected statement, without the parts that are the same in the printed statement above it.
 
     With ``in_chapter``, its formula and conditions are always shown, because there is no heading with the conditions.
     """
-    above = {_key(line): line for line in statement_of(printed) if line.word not in SHARED_LINES}
+    above = {
+        _key(line): line
+        for line in statement_of(printed)
+        if line.word not in SHARED_LINES
+    }
     lines = [line for line in statement_of(amendment) if line.word not in SHARED_LINES]
     replaced = {word for word, _ in above.keys() - set(map(_key, lines)) if word}
     repeated_words = {*replaced, "if"} if in_chapter else replaced
-    new = [line for line in lines if _key(line) not in above or line.word in repeated_words]
+    new = [
+        line for line in lines if _key(line) not in above or line.word in repeated_words
+    ]
     in_heading = amendment.holds_for if amendment.corrects and not in_chapter else []
-    sentences = [_sentence(_context([line for line in new if not (line.word == "if" and line.text in in_heading)]))]
+    sentences = [
+        _sentence(
+            _context(
+                [
+                    line
+                    for line in new
+                    if not (line.word == "if" and line.text in in_heading)
+                ]
+            )
+        )
+    ]
     sentences += [*_replacements(lines, replaced)]
-    sentences += ["Otherwise as printed."] if any(line not in new and _context([line]) for line in lines) else []
-    formula = statement_block_of([line for line in lines[:1] if line in new or in_chapter])
+    sentences += (
+        ["Otherwise as printed."]
+        if any(line not in new and _context([line]) for line in lines)
+        else []
+    )
+    formula = statement_block_of(
+        [line for line in lines[:1] if line in new or in_chapter]
+    )
     return "\n\n".join(filter(None, [formula, " ".join(filter(None, sentences))]))
 
 
 def _replacements(lines: Sequence[Line], replaced: Container[str]) -> Iterator[str]:
     """Yield sentences on which parts of a corrected statement replace printed parts, and which parts are dropped."""
-    groups = {group: bool(_after(lines, word)) for word, group in _GROUPS.items() if word in replaced}
+    groups = {
+        group: bool(_after(lines, word))
+        for word, group in _GROUPS.items()
+        if word in replaced
+    }
     if nonempty := [group for group, has_lines in groups.items() if has_lines]:
         yield f"These {' and '.join(nonempty)} replace the printed ones."
     if gone := [group for group, has_lines in groups.items() if not has_lines]:
@@ -143,13 +216,17 @@ def _replacements(lines: Sequence[Line], replaced: Container[str]) -> Iterator[s
 
 
 def _key(line: Line) -> tuple[str, str]:
-    return ("" if line.word in _WORDS_OF_STATEMENT else line.word), line.latex or line.text
+    return (
+        "" if line.word in _WORDS_OF_STATEMENT else line.word
+    ), line.latex or line.text
 
 
 def statement_block_of(lines: Sequence[Line]) -> str:
     """Return the formula or the words of a statement as markdown."""
     return "\n\n".join(
-        md.math_block(line.latex) if line.latex else md.explanation(line.text) for line in lines if line.text
+        md.math_block(line.latex) if line.latex else md.explanation(line.text)
+        for line in lines
+        if line.text
     )
 
 
@@ -167,7 +244,10 @@ def instead_in_line(amendment: AmendmentResult) -> str:
     if not (amendment.corrects and amendment.holds_for):
         return instead_words(amendment)
     conditions = {line.text: line for line in _after(amendment.display, "if")}
-    conditions_shown = (_fragment(conditions.get(text) or Line(word="if", text=text)) for text in amendment.holds_for)
+    conditions_shown = (
+        _fragment(conditions.get(text) or Line(word="if", text=text))
+        for text in amendment.holds_for
+    )
     return f"holds {exactly_if(amendment) if amendment.only_restates else 'for'} {', '.join(conditions_shown)}"
 
 
@@ -177,9 +257,15 @@ def instead_line(amendment: AmendmentResult) -> str:
     words, _, conditions = instead_in_line(amendment).partition(link)
     head = f"{words[:1].upper()}{words[1:]}"
     if amendment.only_restates:
-        return f"**{head}{link.rstrip()}** {conditions}" if conditions else f"**{head}**"
+        return (
+            f"**{head}{link.rstrip()}** {conditions}" if conditions else f"**{head}**"
+        )
     status = f"{MARKS[amendment.status]} {amendment.status}"
-    return f"**{head} for** {conditions}: **{status}**" if conditions else f"**{head}, {status}**"
+    return (
+        f"**{head} for** {conditions}: **{status}**"
+        if conditions
+        else f"**{head}, {status}**"
+    )
 
 
 def shared_letters(groups: Sequence[Sequence[Result]]) -> frozenset[str]:
@@ -195,15 +281,26 @@ def shared_letters(groups: Sequence[Sequence[Result]]) -> frozenset[str]:
             domains.setdefault(name, Counter())[text] += 1
             meanings.setdefault(letter, set()).add(name)
     several = {name for names in meanings.values() if len(names) > 1 for name in names}
-    commonest = (counts.most_common(1)[0] for name, counts in domains.items() if name not in several)
+    commonest = (
+        counts.most_common(1)[0]
+        for name, counts in domains.items()
+        if name not in several
+    )
     return frozenset(text for text, count in commonest if count > 1)
 
 
 def letters_of_page(groups: Sequence[Sequence[Result]], shared: Container[str]) -> str:
     """Return a sentence with the shared domains of the letters of a page."""
-    lines = {text: line for results in groups for text, line in _domains(results).items() if text in shared}
+    lines = {
+        text: line
+        for results in groups
+        for text, line in _domains(results).items()
+        if text in shared
+    }
     letters = _letters([*lines.values()])
-    return f"Letters, where a claim does not say otherwise: {letters}." if letters else ""
+    return (
+        f"Letters, where a claim does not say otherwise: {letters}." if letters else ""
+    )
 
 
 def letters_line(results: Sequence[Result], shared: Container[str] = ()) -> str:
@@ -213,10 +310,21 @@ def letters_line(results: Sequence[Result], shared: Container[str] = ()) -> str:
     """
     line_of = _domains(results)
     different = {text.partition(" ")[0] for text in line_of if text not in shared}
-    letters = _letters([line for text, line in line_of.items() if text.partition(" ")[0] in different])
+    letters = _letters(
+        [line for text, line in line_of.items() if text.partition(" ")[0] in different]
+    )
     sources = _statements(results)
-    used = {name for source in sources for example in informative(source) for name in example.parameters}
-    used |= {line.text for source in sources for line in _after(statement_of(source), "constant may depend on")}
+    used = {
+        name
+        for source in sources
+        for example in informative(source)
+        for name in example.parameters
+    }
+    used |= {
+        line.text
+        for source in sources
+        for line in _after(statement_of(source), "constant may depend on")
+    }
     named = dict(map(_name_and_letter, line_of.values()))
     names = [
         f"{md.code(name)} is {md.inline_math(letter)}"
@@ -228,12 +336,21 @@ def letters_line(results: Sequence[Result], shared: Container[str] = ()) -> str:
 
 
 def _statements(results: Sequence[Result]) -> list[Result | AmendmentResult]:
-    return [source for result in results for source in (result, result.amendment) if source is not None]
+    return [
+        source
+        for result in results
+        for source in (result, result.amendment)
+        if source is not None
+    ]
 
 
 def _domains(results: Sequence[Result]) -> dict[str, Line]:
     """Return the lines with the domains of a claim's letters, by their text."""
-    return {line.text: line for source in _statements(results) for line in _after(statement_of(source), "where")}
+    return {
+        line.text: line
+        for source in _statements(results)
+        for line in _after(statement_of(source), "where")
+    }
 
 
 def _name_and_letter(line: Line) -> tuple[str, str]:
@@ -242,7 +359,8 @@ def _name_and_letter(line: Line) -> tuple[str, str]:
     bounds = domain.rpartition(", ")[2]
     letter_latex = line.latex.rpartition(r",\ ")[2]
     words = [word.strip() for word in _ORDERS.split(bounds)]
-    place = words.index(name) if name in words else 0  # a domain without bounds, such as "integer", has no name in it
+    # a domain without bounds, such as "integer", has no name in it
+    place = words.index(name) if name in words else 0
     return name, _SHOWN_ORDERS.split(letter_latex)[place].strip()
 
 
@@ -252,25 +370,51 @@ def _plain(name: str) -> str:
 
 def readings_block(results: Sequence[Result], page: str | None = None) -> str:
     """Return the meanings of the readings of claims as a list; with ``page``, only readings that the page mentions."""
-    lines = {line.text: line.about for result in results for line in _after(statement_of(result), "reading")}
+    lines = {
+        line.text: line.about
+        for result in results
+        for line in _after(statement_of(result), "reading")
+    }
     meanings = dict.fromkeys(lines.values())
-    texts_of = {about: [text for text, meaning in lines.items() if meaning == about] for about in meanings if about}
+    texts_of = {
+        about: [text for text, meaning in lines.items() if meaning == about]
+        for about in meanings
+        if about
+    }
     named = {about: [*map(md.prose, texts)] for about, texts in texts_of.items()}
-    mentioned = {about: texts for about, texts in named.items() if page is None or any(text in page for text in texts)}
-    lines_text = md.bullets(f"{_choices(texts)}: {md.explanation(about)}" for about, texts in mentioned.items())
+    mentioned = {
+        about: texts
+        for about, texts in named.items()
+        if page is None or any(text in page for text in texts)
+    }
+    lines_text = md.bullets(
+        f"{_choices(texts)}: {md.explanation(about)}"
+        for about, texts in mentioned.items()
+    )
     return f"Readings of the paper:\n\n{lines_text}" if lines_text else ""
 
 
 def _choices(readings: Sequence[str]) -> str:
     """Return the choices of one reading in words: ``ordering = fresh or once``."""
     name = readings[0].partition(" = ")[0]
-    return f"{name} = {' or '.join(text.removeprefix(f'{name} = ') for text in readings)}"
+    return (
+        f"{name} = {' or '.join(text.removeprefix(f'{name} = ') for text in readings)}"
+    )
 
 
 def _context(lines: Sequence[Line]) -> str:
     """Return the definitions, conditions, assumptions, domains and reading of a statement in one line."""
-    heads = {"with": "with", "if": "if", "assuming": "assuming", "constant may depend on": "a constant that depends on"}
-    parts = [f"{head} {_joined(formulas)}" for word, head in heads.items() if (formulas := _after(lines, word))]
+    heads = {
+        "with": "with",
+        "if": "if",
+        "assuming": "assuming",
+        "constant may depend on": "a constant that depends on",
+    }
+    parts = [
+        f"{head} {_joined(formulas)}"
+        for word, head in heads.items()
+        if (formulas := _after(lines, word))
+    ]
     parts += [f"for {letters}"] if (letters := _letters(_after(lines, "where"))) else []
     parts += [f"reading {md.prose(line.text)}" for line in _after(lines, "reading")]
     return "; ".join(parts)
@@ -283,9 +427,16 @@ def _letters(domains: Sequence[Line]) -> str:
         bounded: dict[str, list[str]] = {}
         for line in (line for line in domains if _kind(line) == kind):
             match = _BOUND.fullmatch(line.latex)
-            bounded.setdefault(match["bound"] if match else "", []).append(match["letter"] if match else line.latex)
-        formulas = [[", ".join(letters) + bound] if bound else letters for bound, letters in bounded.items()]
-        if formulas_shown := [md.inline_math(formula) for several in formulas for formula in several]:
+            bounded.setdefault(match["bound"] if match else "", []).append(
+                match["letter"] if match else line.latex
+            )
+        formulas = [
+            [", ".join(letters) + bound] if bound else letters
+            for bound, letters in bounded.items()
+        ]
+        if formulas_shown := [
+            md.inline_math(formula) for several in formulas for formula in several
+        ]:
             parts.append(f"{words} {', '.join(formulas_shown)}")
     return ", ".join(parts)
 

@@ -41,7 +41,9 @@ def look() -> Iterator[None]:
     """Set matplotlib's settings for our figures in a context; the user's settings are restored afterwards."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(mpl.rc_params_from_file(_SETTINGS, use_default_template=False))
+        mpl.rcParams.update(
+            mpl.rc_params_from_file(_SETTINGS, use_default_template=False)
+        )
         yield
 
 
@@ -50,16 +52,36 @@ def to_svg(draw: Callable[[], Figure], title: str) -> bytes:
     out = io.BytesIO()
     with look():
         figure = draw()
-        metadata = {"Title": title, "Date": None, "Creator": None, "Format": None, "Type": None}
+        metadata = {
+            "Title": title,
+            "Date": None,
+            "Creator": None,
+            "Format": None,
+            "Type": None,
+        }
         figure.savefig(out, format="svg", metadata=metadata)
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
     return b"\n".join([*lines, FIGURE_MARK.encode(), b""])
 
 
-def canvas(height: float, *, left: float = 0.75, right: float = 1.75, top: float = 0.62, bottom: float = 0.55) -> Axes:
+def canvas(
+    height: float,
+    *,
+    left: float = 0.75,
+    right: float = 1.75,
+    top: float = 0.62,
+    bottom: float = 0.55,
+) -> Axes:
     """Return axes on a new figure of fixed width; :func:`figure_of` returns their figure."""
     figure = Figure(figsize=(WIDTH, height))
-    return figure.add_axes((left / WIDTH, bottom / height, 1 - (left + right) / WIDTH, 1 - (top + bottom) / height))
+    return figure.add_axes(
+        (
+            left / WIDTH,
+            bottom / height,
+            1 - (left + right) / WIDTH,
+            1 - (top + bottom) / height,
+        )
+    )
 
 
 def figure_of(axes: Axes) -> Figure:
@@ -118,7 +140,12 @@ class EndLabel:
     joined: bool = True
 
 
-def finish(axes: Axes, title: tuple[str, str], names: tuple[str, str], labels: Sequence[EndLabel]) -> Figure:
+def finish(
+    axes: Axes,
+    title: tuple[str, str],
+    names: tuple[str, str],
+    labels: Sequence[EndLabel],
+) -> Figure:
     """Write title and subtitle, the names of both axes and the labels of the lines; return the figure."""
     axes.set_xlabel(names[0])
     axes.set_ylabel(names[1])
@@ -132,11 +159,22 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel]) -> None:
     box = axes.get_window_extent()
     tall = box.height / figure_of(axes).dpi * 72
     entries = sorted(labels, key=lambda label: label.y)
-    desired_heights = [(axes.transData.transform((0, label.y))[1] - box.y0) / box.height * tall for label in entries]
+    desired_heights = [
+        (axes.transData.transform((0, label.y))[1] - box.y0) / box.height * tall
+        for label in entries
+    ]
     sizes = [11.5 * (label.text.count("\n") + 1) + 2 for label in entries]
-    for label, height, desired in zip(entries, separated(desired_heights, sizes, tall), desired_heights, strict=True):
+    for label, height, desired in zip(
+        entries, separated(desired_heights, sizes, tall), desired_heights, strict=True
+    ):
         clipped = min(max(desired, 0.0), tall)
-        joint = {"arrowstyle": "-", "color": label.color, "lw": 0.6, "shrinkA": 1, "relpos": (0, 0.5)}
+        joint = {
+            "arrowstyle": "-",
+            "color": label.color,
+            "lw": 0.6,
+            "shrinkA": 1,
+            "relpos": (0, 0.5),
+        }
         axes.annotate(
             label.text,
             (1, clipped / tall),
@@ -152,24 +190,37 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel]) -> None:
         )
 
 
-def separated(desired: Sequence[float], sizes: Sequence[float], tall: float) -> list[float]:
+def separated(
+    desired: Sequence[float], sizes: Sequence[float], tall: float
+) -> list[float]:
     """Return heights near the desired heights, in the same order, so that labels do not overlap or leave the axes."""
     heights = list(desired)
     for _ in range(200):
         moved = 0.0
         for lower in range(len(heights) - 1):
-            gap = (sizes[lower] + sizes[lower + 1]) / 2 - (heights[lower + 1] - heights[lower])
+            gap = (sizes[lower] + sizes[lower + 1]) / 2 - (
+                heights[lower + 1] - heights[lower]
+            )
             if gap > 1e-9:
                 heights[lower] -= gap / 2
                 heights[lower + 1] += gap / 2
                 moved += gap
-        heights = [min(max(h, size / 2 - 6), tall - size / 2 + 6) for h, size in zip(heights, sizes, strict=True)]
+        heights = [
+            min(max(h, size / 2 - 6), tall - size / 2 + 6)
+            for h, size in zip(heights, sizes, strict=True)
+        ]
         if moved < 1e-6:
             break
     return heights
 
 
-def write_below(axes: Axes, words: Iterable[tuple[str, float, int, str]], *, down: float, ha: str = "center") -> None:
+def write_below(
+    axes: Axes,
+    words: Iterable[tuple[str, float, int, str]],
+    *,
+    down: float,
+    ha: str = "center",
+) -> None:
     """Write a table below the axes. Each entry has a text, an x position in axes widths, a row from 0, and a colour."""
     for word, place, row, color in words:
         axes.annotate(

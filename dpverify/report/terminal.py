@@ -15,7 +15,12 @@ from dpverify.ledger.lost_proofs import lost_proofs
 from dpverify.ledger.records import HOLDS, Status
 from dpverify.ledger.results import CheckResult, Counterexample, Result, Run
 from dpverify.report.collect import is_vacuous, run_false_alarm
-from dpverify.report.counterexamples import example_words, informative, meaning_words, side_names
+from dpverify.report.counterexamples import (
+    example_words,
+    informative,
+    meaning_words,
+    side_names,
+)
 from dpverify.report.numbers import show_slack
 from dpverify.report.text.formulas import prose_text
 from dpverify.report.text.paragraphs import StyledLine
@@ -38,7 +43,8 @@ from dpverify.report.words import (
 STATUS_ORDER: tuple[Status, ...] = ("untested", *HOLDS, "inconclusive", "refuted")
 """Groups from top to bottom: the most important group is next to the prompt."""
 
-NOT_REACHED = "not reached"  # shown instead of the status of a claim that an interrupted run did not reach
+# shown instead of the status of a claim that an interrupted run did not reach
+NOT_REACHED = "not reached"
 
 STYLES: dict[Status, str] = {
     "proved": "blue",
@@ -51,10 +57,14 @@ STYLES: dict[Status, str] = {
     "untested": "dim",
 }
 
-NARROW = 72  # in narrower terminals, reasons are printed below the claims instead of in a table's last column
+# in narrower terminals, reasons are printed below the claims instead of in a table's
+# last column
+NARROW = 72
 
 
-def print_run(run: Run, console: Console, listed: Container[Status] = STATUS_ORDER) -> None:
+def print_run(
+    run: Run, console: Console, listed: Container[Status] = STATUS_ORDER
+) -> None:
     """Print the verdicts of a run with the statuses `listed`, grouped by status, and then the closing lines.
 
     Our notes form separate groups before the groups of the claims.
@@ -63,26 +73,52 @@ def print_run(run: Run, console: Console, listed: Container[Status] = STATUS_ORD
         (
             status,
             is_note,
-            [r for r in run.results if r.status == status and r.is_note == is_note and not r.is_unreached],
+            [
+                r
+                for r in run.results
+                if r.status == status and r.is_note == is_note and not r.is_unreached
+            ],
         )
         for is_note in (True, False)
         for status in STATUS_ORDER
         if status in listed
     ]
-    unreached = [r for r in run.results if r.is_unreached] if "inconclusive" in listed else []
+    unreached = (
+        [r for r in run.results if r.is_unreached] if "inconclusive" in listed else []
+    )
     if not console.is_terminal:
         judged = [result for _, _, results in groups for result in results]
         for line in [*_plain([*unreached, *judged]), *closing(run, listed)]:
-            console.print(readable(line, console), markup=False, highlight=False, emoji=False, soft_wrap=True)
+            console.print(
+                readable(line, console),
+                markup=False,
+                highlight=False,
+                emoji=False,
+                soft_wrap=True,
+            )
         return
     if unreached:
-        console.print(Text(f"{NOT_REACHED} ({len(unreached)}): {', '.join(map(item_id, unreached))}", style="dim"))
+        console.print(
+            Text(
+                f"{NOT_REACHED} ({len(unreached)}): {', '.join(map(item_id, unreached))}",
+                style="dim",
+            )
+        )
         console.print()
     for status, is_note, results in groups:
         if results:
             whose = ", our notes" if is_note else ""
-            console.print(Text(f"{mark(status, console)} {status}{whose} ({len(results)})", style=STYLES[status]))
-            console.print(_table(results, console) if console.width >= NARROW else _stack(results, console))
+            console.print(
+                Text(
+                    f"{mark(status, console)} {status}{whose} ({len(results)})",
+                    style=STYLES[status],
+                )
+            )
+            console.print(
+                _table(results, console)
+                if console.width >= NARROW
+                else _stack(results, console)
+            )
             console.print()
     for line in closing(run, listed):
         console.print(Text(readable(line, console)))
@@ -98,13 +134,17 @@ def readable(text: str, console: Console) -> str:
 def print_lines(lines: Iterable[StyledLine], console: Console) -> None:
     """Print lines that are already wrapped."""
     for line in lines:
-        console.print(Text(readable(line.text, console), style=line.style), soft_wrap=True)
+        console.print(
+            Text(readable(line.text, console), style=line.style), soft_wrap=True
+        )
 
 
 def closing(run: Run, listed: Container[Status] = STATUS_ORDER) -> Iterator[str]:
     """Yield the last lines: totals, problems, the bound on false alarms, reused results, and further options."""
     results = run.results
-    claims, notes = ([r for r in results if r.is_note == is_own] for is_own in (False, True))
+    claims, notes = (
+        [r for r in results if r.is_note == is_own] for is_own in (False, True)
+    )
     if claims or not notes:
         yield f"{_counted(claims, 'claim')}.{_severities(claims)}"
     if notes:
@@ -144,18 +184,35 @@ def closing(run: Run, listed: Container[Status] = STATUS_ORDER) -> Iterator[str]
 
 def _disagreements(result: Result) -> Iterator[str]:
     """Yield a line for each disagreement of our sources."""
-    texts = [disagreement.text for disagreement in result.disagreements] or [result.reason]
+    texts = [disagreement.text for disagreement in result.disagreements] or [
+        result.reason
+    ]
     for text in texts:
         yield f"SOURCES DISAGREE: {item_id(result)}: {text}"
 
 
 def _recorded(results: Sequence[Result]) -> Iterator[str]:
     """Yield a line on how the checks that were taken from the recorded run were confirmed."""
-    recorded_checks = [check for result in results for check in result.all_checks if check.by_certificate]
+    recorded_checks = [
+        check
+        for result in results
+        for check in result.all_checks
+        if check.by_certificate
+    ]
     derivations = sum(check.method == "derivation" for check in recorded_checks)
     refutations = sum(check.status == "refuted" for check in recorded_checks)
-    words = [f"only the certificates of {plural(derivations, 'derivation')} were checked"] if derivations else []
-    words += [f"only the counterexamples of {plural(refutations, 'refutation')} were evaluated"] if refutations else []
+    words = (
+        [f"only the certificates of {plural(derivations, 'derivation')} were checked"]
+        if derivations
+        else []
+    )
+    words += (
+        [
+            f"only the counterexamples of {plural(refutations, 'refutation')} were evaluated"
+        ]
+        if refutations
+        else []
+    )
     if words:
         text = ", ".join(words)
         yield f"{text[0].upper()}{text[1:]}, which are unchanged since the recorded run; --fresh repeats everything."
@@ -174,7 +231,9 @@ def _severities(results: Sequence[Result]) -> str:
     worst = ", ".join(by_severity(results).get("privacy", ()))
     names = f" Severity privacy: {worst}." if worst else ""
     severity_text = severities_words(results)
-    return f" Refuted claims by severity: {severity_text}.{names}" if severity_text else ""
+    return (
+        f" Refuted claims by severity: {severity_text}.{names}" if severity_text else ""
+    )
 
 
 def _confirmed(results: Sequence[Result]) -> str:
@@ -182,39 +241,71 @@ def _confirmed(results: Sequence[Result]) -> str:
     against = sum(result.contradicts for result in results)
     weak = sum("unconfirmed" in pin_words(result) for result in results)
     differing = sum(result.sources_disagree for result in results)
-    sentence = f"{plural(against, 'pinned verdict')} contradicted" if against else "No pinned verdict is contradicted"
+    sentence = (
+        f"{plural(against, 'pinned verdict')} contradicted"
+        if against
+        else "No pinned verdict is contradicted"
+    )
     if differing:  # the correct source may contradict the recorded verdict
         undecided = (
-            f"Our sources disagree in {plural(differing, 'verdict')}, so nothing is decided about the pins there"
+            f"Our sources disagree in {plural(differing, 'verdict')}, so nothing is "
+            "decided about the pins there"
         )
-        remainder = f"{plural(against, 'pinned verdict')} contradicted" if against else "no other pin is contradicted"
+        remainder = (
+            f"{plural(against, 'pinned verdict')} contradicted"
+            if against
+            else "no other pin is contradicted"
+        )
         sentence = f"{undecided}; {remainder}"
     return f"{sentence}, {weak} unconfirmed at this budget." if weak else f"{sentence}."
 
 
 def _first_counterexample(result: Result, listed: Container[str]) -> str:
     """Return the first counterexample of a refuted claim; empty if the verdict is listed above."""
-    examples = informative(result) if result.status == "refuted" and result.status not in listed else []
+    examples = (
+        informative(result)
+        if result.status == "refuted" and result.status not in listed
+        else []
+    )
     return f" {_example(result, examples[0])}" if examples else ""
 
 
 def _example(result: Result, example: Counterexample) -> str:
-    return example_words(example, side_names(result), meaning=meaning_words(example, result.kind))
+    return example_words(
+        example, side_names(result), meaning=meaning_words(example, result.kind)
+    )
 
 
 def reason_line(result: Result) -> str:
     """Return the reason of a verdict in one line; for a refutation its first counterexample."""
     if result.status == "refuted" and (examples := informative(result)):
         return _example(result, examples[0])
-    premises = f"given {', '.join(result.given)}: " if result.given and "given" not in result.reason else ""
-    defined = f" (by definition: {'; '.join(result.definitions)})" if result.definitions else ""
+    premises = (
+        f"given {', '.join(result.given)}: "
+        if result.given and "given" not in result.reason
+        else ""
+    )
+    defined = (
+        f" (by definition: {'; '.join(result.definitions)})"
+        if result.definitions
+        else ""
+    )
     return premises + " ".join(result.reason.split()) + defined
 
 
 def refutation_line(name: str, check_result: CheckResult, console: Console) -> Text:
     """Return a line about a refutation during the run: its counterexample, or the message of its check."""
-    words = example_words(check_result.counterexamples[0]) if check_result.counterexamples else check_result.message
-    return Text(readable(f"{mark('refuted', console)} refuted so far: {name}: {words}", console), style="bold red")
+    words = (
+        example_words(check_result.counterexamples[0])
+        if check_result.counterexamples
+        else check_result.message
+    )
+    return Text(
+        readable(
+            f"{mark('refuted', console)} refuted so far: {name}: {words}", console
+        ),
+        style="bold red",
+    )
 
 
 def mark(status: Status, console: Console) -> str:
@@ -228,13 +319,21 @@ def _unicode(console: Console) -> bool:
 
 def amendment_words(result: Result) -> str:
     """Return the regime and the amendment in words, each with its status; "" if there are none."""
-    statements = [statement for statement in (result.holds, result.amendment) if statement]
-    return "; ".join(with_status(statement, instead_words(statement)) for statement in statements)
+    statements = [
+        statement for statement in (result.holds, result.amendment) if statement
+    ]
+    return "; ".join(
+        with_status(statement, instead_words(statement)) for statement in statements
+    )
 
 
 def _table(results: Sequence[Result], console: Console) -> Table:
     rows = [
-        ("\n".join(name_cell(name, console.width) for name in names), show_slack(result.slack), _why(result, console))
+        (
+            "\n".join(name_cell(name, console.width) for name in names),
+            show_slack(result.slack),
+            _why(result, console),
+        )
         for names, result in _same_reason(results)
     ]
     return table(("claim", "slack", "why"), rows, console, right=("slack",))
@@ -245,7 +344,12 @@ def _stack(results: Sequence[Result], console: Console) -> Group:
     lines: list[Text | Padding] = []
     for names, result in _same_reason(results):
         slack = f"  slack {room}" if (room := show_slack(result.slack)) else ""
-        lines.extend([Text("\n".join(names) + readable(slack, console)), Padding(_why(result, console), (0, 0, 0, 4))])
+        lines.extend(
+            [
+                Text("\n".join(names) + readable(slack, console)),
+                Padding(_why(result, console), (0, 0, 0, 4)),
+            ]
+        )
     return Group(*lines)
 
 
@@ -270,7 +374,13 @@ def _plain(results: Sequence[Result]) -> Iterator[str]:
     wide = max((len(item_id(result)) for result in results), default=0)
     for result in results:
         slack = f"slack {room}" if (room := show_slack(result.slack)) else ""
-        notes = _notes(slack, reason_line(result), _vacuous(result), amendment_words(result), _source_warning(result))
+        notes = _notes(
+            slack,
+            reason_line(result),
+            _vacuous(result),
+            amendment_words(result),
+            _source_warning(result),
+        )
         status = NOT_REACHED if result.is_unreached else result.status
         yield f"{status:<12}  {item_id(result):<{wide}}  {notes}".rstrip()
 
@@ -281,7 +391,13 @@ def _vacuous(result: Result) -> str:
 
 def _source_warning(result: Result) -> str:
     """Return a warning about a disagreement of our sources or a contradicted verdict; empty without one."""
-    return "sources disagree" if result.sources_disagree else pin_words(result) if result.contradicts else ""
+    return (
+        "sources disagree"
+        if result.sources_disagree
+        else pin_words(result)
+        if result.contradicts
+        else ""
+    )
 
 
 def _notes(*parts: str) -> str:
@@ -302,8 +418,17 @@ def bar_on_stderr(count: bars.ProgressColumn) -> bars.Progress:
     """Return a progress bar on stderr with `count` as its counter; it is hidden if stderr is not a terminal."""
     console = Console(stderr=True)
     label = bars.TextColumn("{task.description}", markup=False)
-    columns = (bars.BarColumn(), count, _Rate(), bars.TimeElapsedColumn(), bars.TimeRemainingColumn(), label)
-    return bars.Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+    columns = (
+        bars.BarColumn(),
+        count,
+        _Rate(),
+        bars.TimeElapsedColumn(),
+        bars.TimeRemainingColumn(),
+        label,
+    )
+    return bars.Progress(
+        *columns, console=console, disable=not console.is_terminal, transient=True
+    )
 
 
 @contextmanager
@@ -311,4 +436,6 @@ def rounds_on_stderr() -> Iterator[Callable[[int, int, str], None]]:
     """Show a progress bar, and yield a function of the finished calls, all calls, and a label."""
     with bar_on_stderr(bars.TaskProgressColumn()) as bar:
         task = bar.add_task("starting", total=None)
-        yield lambda done, total, label: bar.update(task, completed=done, total=total, description=label)
+        yield lambda done, total, label: bar.update(
+            task, completed=done, total=total, description=label
+        )

@@ -1,8 +1,9 @@
 r"""Formulas in running text: ``alpha >= 1/N`` becomes ``$\alpha \ge 1/N$``.
 
-The longest stretch of text that can be parsed as a formula is typeset, token by token and in order, so that no bracket
-and no operator is added or removed. Code, links and existing formulas are not changed. A stretch without an operator, a
-Greek letter, a subscript or a function is not changed either, unless it is a single letter.
+The longest stretch of text that can be parsed as a formula is typeset, token by token
+and in order, so that no bracket and no operator is added or removed. Code, links and
+existing formulas are not changed. A stretch without an operator, a Greek letter, a
+subscript or a function is not changed either, unless it is a single letter.
 
 A small grammar of formulas in plain text determines where a formula ends, and produces its LaTeX.
 """
@@ -14,13 +15,50 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 _GREEK = "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|phi|chi|psi|omega"
-_UNICODE = {"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta"}
-_UNICODE |= {"θ": "theta", "λ": "lambda", "μ": "mu", "π": "pi", "ρ": "rho", "σ": "sigma", "τ": "tau", "ω": "omega"}
-_OPERATORS = {"log": r"\log", "log2": r"\log_2", "ln": r"\ln", "exp": r"\exp", "min": r"\min", "max": r"\max"}
-_OPERATORS |= {"popcount": r"\mathrm{popcount}", "lowbit": r"\mathrm{lowbit}", "COMPOSE": r"\mathrm{COMPOSE}"}
+_UNICODE = {
+    "α": "alpha",
+    "β": "beta",
+    "γ": "gamma",
+    "δ": "delta",
+    "ε": "epsilon",
+    "ζ": "zeta",
+    "η": "eta",
+}
+_UNICODE |= {
+    "θ": "theta",
+    "λ": "lambda",
+    "μ": "mu",
+    "π": "pi",
+    "ρ": "rho",
+    "σ": "sigma",
+    "τ": "tau",
+    "ω": "omega",
+}
+_OPERATORS = {
+    "log": r"\log",
+    "log2": r"\log_2",
+    "ln": r"\ln",
+    "exp": r"\exp",
+    "min": r"\min",
+    "max": r"\max",
+}
+_OPERATORS |= {
+    "popcount": r"\mathrm{popcount}",
+    "lowbit": r"\mathrm{lowbit}",
+    "COMPOSE": r"\mathrm{COMPOSE}",
+}
 _OPERATORS |= {"O~": r"\tilde{O}"}
 _FENCES = {"floor": (r"\lfloor", r"\rfloor"), "ceil": (r"\lceil", r"\rceil")}
-_RELATIONS = {"<=": r"\le", ">=": r"\ge", "!=": r"\ne", "==": "=", "=": "=", "<": "<", ">": ">", "|": r"\mid"}
+_RELATIONS = {
+    "<=": r"\le",
+    ">=": r"\ge",
+    "!=": r"\ne",
+    "==": "=",
+    "=": "=",
+    "<": "<",
+    ">": ">",
+    "|": r"\mid",
+}
 _SIGNS = {"+": "+", "-": "-", "*": r"\cdot", "/": "/"}
 CLOSING = {"(": ")", "[": "]"}
 
@@ -30,9 +68,12 @@ _SYMBOL = re.compile(
     rf"(?P<sub>_(?:\{{(?:[^{{}}$`]|\{{[^{{}}$`]*\}})*\}}|\[[\w,+-]*\]|\([\w+-]+\)"
     rf"|(?:<=|>=|<|>)?(?:{_GREEK}|Delta|Mon|IN|OUT|[A-Za-z0-9])[0-9N]*))?(?P<prime>'?)(?![A-Za-z_])"
 )
-_PRODUCT = re.compile(r"[a-z](?=[A-Z](?![A-Za-z_]))")  # the first letter of ``jN``, which is a product
+# the first letter of ``jN``, which is a product
+_PRODUCT = re.compile(r"[a-z](?=[A-Z](?![A-Za-z_]))")
 _HYPHENATED = re.compile("-[A-Za-z]{2}")
-NUMBER = re.compile(r"\d+(?:,\d{3})+(?!\d)|\d+(?:\.\d+)?(?:e[+-]?\d+)?(?!\w*[.]\w)(?![A-Za-z]{2,}|_)")
+NUMBER = re.compile(
+    r"\d+(?:,\d{3})+(?!\d)|\d+(?:\.\d+)?(?:e[+-]?\d+)?(?!\w*[.]\w)(?![A-Za-z]{2,}|_)"
+)
 _EXPONENTIAL = re.compile(r"(\d+(?:\.\d+)?)e([+-]?)0*(\d+)")
 _OPERATOR = re.compile(
     r"(log2|log|ln|exp|min|max|popcount|lowbit|COMPOSE|O~(?=\()|sqrt|floor|ceil|grad)(?![A-Za-z0-9_-])"
@@ -78,8 +119,16 @@ def read_formula(text: str, place: int) -> Piece | None:
             and text[value.end()] == " "
         ):
             # ``At N = 1 V = 0``: the value ends the first formula
-            return Piece(value.end(), f"{side.latex} {_RELATIONS[relation[1] or relation[2]]} {value[0]}", True)
-        side = Piece(following.end, f"{side.latex} {_RELATIONS[relation[1] or relation[2]]} {following.latex}", True)
+            return Piece(
+                value.end(),
+                f"{side.latex} {_RELATIONS[relation[1] or relation[2]]} {value[0]}",
+                True,
+            )
+        side = Piece(
+            following.end,
+            f"{side.latex} {_RELATIONS[relation[1] or relation[2]]} {following.latex}",
+            True,
+        )
     return side
 
 
@@ -96,8 +145,16 @@ def _sum(text: str, place: int) -> Piece | None:
         if sign and following:
             symbol = sign[1] or sign[2]
             is_tight = sign[2] and symbol != "*"
-            latex = _joined(total.latex, _SIGNS[symbol] if is_tight else f" {_SIGNS[symbol]} ", following.latex)
-            numbers = not total.is_clear and not following.is_clear and not re.search("[A-Za-z]", latex)
+            latex = _joined(
+                total.latex,
+                _SIGNS[symbol] if is_tight else f" {_SIGNS[symbol]} ",
+                following.latex,
+            )
+            numbers = (
+                not total.is_clear
+                and not following.is_clear
+                and not re.search("[A-Za-z]", latex)
+            )
             total = Piece(following.end, latex, not numbers)
             continue
         following = _next_factor(text, total)
@@ -108,14 +165,23 @@ def _sum(text: str, place: int) -> Piece | None:
 
 def _joined(left: str, between: str, right: str) -> str:
     """Join LaTeX, with a blank if a letter would otherwise become a part of the command before it."""
-    blank = " " if not between and re.search(r"\\[A-Za-z]+$", left) and right[0].isalpha() else between
+    blank = (
+        " "
+        if not between and re.search(r"\\[A-Za-z]+$", left) and right[0].isalpha()
+        else between
+    )
     return f"{left}{blank}{right}"
 
 
 def _next_factor(text: str, piece: Piece) -> Piece | None:
     """Parse the next factor of a product without a sign: ``2 eta N``, ``2N``, ``4 (1 - beta)``."""
     place = piece.end + (text[piece.end : piece.end + 1] == " ")
-    if place >= len(text) or text[place].isdigit() or text[place] in "[-" or text.startswith("| ", place):
+    if (
+        place >= len(text)
+        or text[place].isdigit()
+        or text[place] in "[-"
+        or text.startswith("| ", place)
+    ):
         return None
     following = _factor(text, place)
     if following is None:
@@ -123,7 +189,9 @@ def _next_factor(text: str, piece: Piece) -> Piece | None:
     written = text[place : following.end]
     if text[piece.end - 1].isdigit() and _BARE_LOGARITHM.match(written):
         return None  # ``At t = 1 log t is no noise``
-    is_aside = written[0] == "(" and (not following.is_clear or re.search("[<>=,]", written))
+    is_aside = written[0] == "(" and (
+        not following.is_clear or re.search("[<>=,]", written)
+    )
     return None if written in WORDS or is_aside else following
 
 
@@ -144,7 +212,9 @@ def _factor(text: str, place: int) -> Piece | None:
             return None
         return Piece(end, f"{base.latex}^{_grouped(exponent.latex)}", True)
     exponent = _base(text, start + minus)
-    return exponent and Piece(exponent.end, f"{base.latex}^{_grouped('-' * minus + exponent.latex)}", True)
+    return exponent and Piece(
+        exponent.end, f"{base.latex}^{_grouped('-' * minus + exponent.latex)}", True
+    )
 
 
 def _base(text: str, place: int) -> Piece | None:
@@ -154,14 +224,22 @@ def _base(text: str, place: int) -> Piece | None:
         return Piece(number.end(), _EXPONENTIAL.sub(_power_of_ten, number[0]), False)
     if symbol := _SYMBOL.match(text, place) or _PRODUCT.match(text, place):
         is_word = len(symbol[0]) == 1 and _HYPHENATED.match(text, symbol.end())
-        length = _base(text, symbol.end()) if symbol[0] == "E" and text.startswith("|", symbol.end()) else None
+        length = (
+            _base(text, symbol.end())
+            if symbol[0] == "E" and text.startswith("|", symbol.end())
+            else None
+        )
         if length:
             return Piece(length.end, rf"\mathbb{{E}}{length.latex}", True)
         return None if is_word else _letter(text, symbol)
     if text.startswith("|", place):
         inside = _sum(text, place + 1)
         closed = inside and text.startswith("|", inside.end)
-        return Piece(inside.end + 1, f"|{inside.latex}|", True) if inside and closed else None
+        return (
+            Piece(inside.end + 1, f"|{inside.latex}|", True)
+            if inside and closed
+            else None
+        )
     if text[place : place + 1] in CLOSING:
         return _bracket(text, place)
     return None
@@ -180,13 +258,23 @@ def _letter(text: str, symbol: re.Match[str]) -> Piece:
     """Return a letter with its accent, subscript and arguments."""
     groups = symbol.groupdict()
     name = _UNICODE.get(symbol[0][0], groups.get("name") or symbol[0])
-    latex = r"\mathrm{NOISE}" if name == "NOISE" else f"\\{name}" if len(name) > 1 else name
+    latex = (
+        r"\mathrm{NOISE}" if name == "NOISE" else f"\\{name}" if len(name) > 1 else name
+    )
     accent = "tilde" if groups.get("tilde") else groups.get("accent")
     latex = rf"\{accent}{{{latex}}}" if accent else latex
-    latex += f"_{_grouped(_inside(groups['sub'][1:].strip('{()}')))}" if groups.get("sub") else ""
+    latex += (
+        f"_{_grouped(_inside(groups['sub'][1:].strip('{()}')))}"
+        if groups.get("sub")
+        else ""
+    )
     latex += groups.get("prime") or ""
     is_clear = latex != symbol[0] or len(symbol[0]) > 1
-    arguments = _bracket(text, symbol.end()) if text.startswith(("(", "["), symbol.end()) else None
+    arguments = (
+        _bracket(text, symbol.end())
+        if text.startswith(("(", "["), symbol.end())
+        else None
+    )
     if arguments and len(name) == 1:
         return Piece(arguments.end, f"{latex}{arguments.latex}", True)
     return Piece(symbol.end(), latex, is_clear)
@@ -198,7 +286,9 @@ def _inside(subscript: str) -> str:
     head = f"{_RELATIONS[relation[0]]} " if relation else ""
     body = subscript[len(relation[0]) :] if relation else subscript
     piece = _sum(body, 0) if body else None
-    return head + (piece.latex if piece and piece.end == len(body) else rf"\mathrm{{{body}}}")
+    return head + (
+        piece.latex if piece and piece.end == len(body) else rf"\mathrm{{{body}}}"
+    )
 
 
 def _applied(text: str, operator: re.Match[str]) -> Piece | None:
@@ -216,7 +306,11 @@ def _applied(text: str, operator: re.Match[str]) -> Piece | None:
             return Piece(argument.end, f"{left} {argument.latex[1:-1]} {right}", True)
     else:
         place = start + 1
-        argument = _factor(text, place) if text.startswith(" ", start) and name in {"log", "log2", "grad"} else None
+        argument = (
+            _factor(text, place)
+            if text.startswith(" ", start) and name in {"log", "log2", "grad"}
+            else None
+        )
         if argument is None or text[place : argument.end] in WORDS:
             return None
     space = "" if argument.latex.startswith("(") else " "
@@ -236,8 +330,12 @@ def _bracket(text: str, place: int) -> Piece | None:
         parts.append(piece.latex)
         is_clear = is_clear or piece.is_clear
         end = piece.end
-        if text.startswith(CLOSING[text[place]], end) or (text[place] == "[" and text.startswith(")", end)):
-            return Piece(end + 1, f"{text[place]}{', '.join(parts)}{text[end]}", is_clear)
+        if text.startswith(CLOSING[text[place]], end) or (
+            text[place] == "[" and text.startswith(")", end)
+        ):
+            return Piece(
+                end + 1, f"{text[place]}{', '.join(parts)}{text[end]}", is_clear
+            )
         comma = re.compile(r",\s*").match(text, end)
         if comma is None:
             return None
@@ -249,7 +347,9 @@ _KEPT = re.compile(
     r"|</?[a-z][^>]*>|^\|[ :-]+\|.*$|^#+ .*$|\b[\w./]+\.(?:md|py|toml|json)\b|\w+://\S+",
     re.DOTALL | re.MULTILINE,
 )
-_COMMAND_LINE = re.compile(r"(?<![`\w])dpverify [a-z]+(?: [a-z]+-[\w-]*\w)?(?: --?[\w-]+(?: [\w.:/-]*\w)?)*")
+_COMMAND_LINE = re.compile(
+    r"(?<![`\w])dpverify [a-z]+(?: [a-z]+-[\w-]*\w)?(?: --?[\w-]+(?: [\w.:/-]*\w)?)*"
+)
 _CLAIM = re.compile(
     r"(?<![\w`/#:.-])(?:[a-z]+\d{4}:)?(?:theorem|lemma|proposition|corollary|definition|remark|equation|algorithm|table"
     r"|section|appendix|abstract|note|assumption)-[a-z0-9]+(?:-[a-z0-9]+)*(?:\[[a-z]+=[a-z,=-]+\])?(?![\w-])"
@@ -259,8 +359,13 @@ _NUMBERED = re.compile(
     r"|sections?|appendix|assumptions?|lines?|steps?|figures?|cases?|parts?|seeds?) (?:[\w.]+(?:,| and| or| to) )*$",
     re.IGNORECASE,
 )
-_LETTERED = re.compile(r"\b(?:appendix|case|part|party|panel|assumption|table|figure) $", re.IGNORECASE)
-_INITIAL = re.compile(r"(?:(?<=\()|(?<=and ))[A-Z]\. [A-Za-z]|[A-Za-z]-|[A-Z]\. [A-Z]\.")  # of a person's name
+_LETTERED = re.compile(
+    r"\b(?:appendix|case|part|party|panel|assumption|table|figure) $", re.IGNORECASE
+)
+# of a person's name
+_INITIAL = re.compile(
+    r"(?:(?<=\()|(?<=and ))[A-Z]\. [A-Za-z]|[A-Za-z]-|[A-Z]\. [A-Z]\."
+)
 _YEAR = re.compile(r"(?:19|20)\d\d[a-z]\b")  # of a citation
 _START = re.compile(r"(?<![^\s(\[])(?<!\w[(\[])")
 END = re.compile(r"(?=$|[\s),;:!?\]*]|\.(?:\s|$|\))|'s\b|-[A-Za-z]|\|)")
@@ -316,15 +421,27 @@ def _formula_at(text: str, place: int) -> Piece | None:
     if _YEAR.match(text, place):
         return None
     number = NUMBER.match(text, place)
-    if number and not text[number.end() : number.end() + 1].isalpha() and _NUMBERED.search(text, 0, place):
+    if (
+        number
+        and not text[number.end() : number.end() + 1].isalpha()
+        and _NUMBERED.search(text, 0, place)
+    ):
         return None
     piece = read_formula(text, place)
     if piece is None or not END.match(text, piece.end):
         return None
     written = text[place : piece.end]
-    if written[0] == "(" and closing_end(text, place) == piece.end and RELATION.search(written):
+    if (
+        written[0] == "("
+        and closing_end(text, place) == piece.end
+        and RELATION.search(written)
+    ):
         return None  # the brackets belong to the sentence
     if len(written) == 1:
-        is_letter = written.isalpha() and written not in WORDS and not _LETTERED.search(text, 0, place)
+        is_letter = (
+            written.isalpha()
+            and written not in WORDS
+            and not _LETTERED.search(text, 0, place)
+        )
         return piece if is_letter and not _INITIAL.match(text, place) else None
     return piece if piece.is_clear else None

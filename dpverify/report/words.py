@@ -72,7 +72,11 @@ RELATIONS_TO_DERIVED: Mapping[str, str] = {
 
 def status_label(status: Status) -> str:
     """Return the status with its mark as markdown; only a refutation is bold."""
-    return f"{MARKS[status]} **{status}**" if status == "refuted" else f"{MARKS[status]} {status}"
+    return (
+        f"{MARKS[status]} **{status}**"
+        if status == "refuted"
+        else f"{MARKS[status]} {status}"
+    )
 
 
 def status_words(status: Status, severity: Severity | None) -> str:
@@ -90,7 +94,11 @@ def instead_words(amendment: AmendmentResult) -> str:
             if amendment.holds_for
             else "says the same"
         )
-    return f"holds for {', '.join(amendment.holds_for)}" if amendment.holds_for else "corrected"
+    return (
+        f"holds for {', '.join(amendment.holds_for)}"
+        if amendment.holds_for
+        else "corrected"
+    )
 
 
 def exactly_if(amendment: AmendmentResult) -> str:
@@ -106,7 +114,9 @@ def with_status(amendment: AmendmentResult, words: str) -> str:
 
 def kind_words(kind: str) -> str:
     """Return the kind of a claim in words."""
-    return {"rdp": "Rényi DP", "dp": "DP", "note": "our note"}.get(kind, kind.replace("-", " "))
+    return {"rdp": "Rényi DP", "dp": "DP", "note": "our note"}.get(
+        kind, kind.replace("-", " ")
+    )
 
 
 def pin_words(result: Result) -> str:
@@ -117,7 +127,9 @@ def pin_words(result: Result) -> str:
         return ""
     if result.pinned == result.status:
         return "as pinned"
-    below = result.pinned in HOLDS and result.status in HOLDS[HOLDS.index(result.pinned) :]
+    below = (
+        result.pinned in HOLDS and result.status in HOLDS[HOLDS.index(result.pinned) :]
+    )
     weaker = below or result.status in {"inconclusive", "untested"}
     return f"pinned {result.pinned}, {'unconfirmed by this run' if weaker else 'this run shows more'}"
 
@@ -129,7 +141,9 @@ def reading_words(reading: Mapping[str, str]) -> str:
 
 def readings_of(group: Sequence[Result], results: Sequence[Result]) -> str:
     """Return the shortest words that distinguish the readings of a group from the claim's other readings."""
-    common = set[tuple[str, str]].intersection(*(set(result.reading.items()) for result in group))
+    common = set[tuple[str, str]].intersection(
+        *(set(result.reading.items()) for result in group)
+    )
     if sum(common <= set(result.reading.items()) for result in results) == len(group):
         return reading_words(dict(common))
     return " and ".join(reading_words(result.reading) for result in group)
@@ -154,7 +168,10 @@ def counts(statuses: Iterable[Status]) -> dict[Status, int]:
 
 def counts_words(numbers: Mapping[Status, int]) -> str:
     """Return the nonzero counts in words: ``3 proved, 2 refuted``."""
-    return ", ".join(f"{number} {status}" for status, number in numbers.items() if number) or "none"
+    return (
+        ", ".join(f"{number} {status}" for status, number in numbers.items() if number)
+        or "none"
+    )
 
 
 def by_severity(results: Iterable[Result]) -> dict[Severity, list[str]]:
@@ -166,21 +183,35 @@ def by_severity(results: Iterable[Result]) -> dict[Severity, list[str]]:
             severities = (worst.get(result.claim, result.severity), result.severity)
             worst[result.claim] = min(severities, key=order.index)
     claims_by_severity = {
-        severity: [claim for claim, severity_of_claim in worst.items() if severity_of_claim == severity]
+        severity: [
+            claim
+            for claim, severity_of_claim in worst.items()
+            if severity_of_claim == severity
+        ]
         for severity in order
     }
-    return {severity: claims for severity, claims in claims_by_severity.items() if claims}
+    return {
+        severity: claims for severity, claims in claims_by_severity.items() if claims
+    }
 
 
 def severities_words(results: Iterable[Result]) -> str:
     """Return the number of refuted claims of each severity: ``2 privacy, 1 misprint``; "" if no claim is refuted."""
-    return ", ".join(f"{len(claims)} {severity}" for severity, claims in by_severity(results).items())
+    return ", ".join(
+        f"{len(claims)} {severity}" for severity, claims in by_severity(results).items()
+    )
 
 
 Outcome = Status | Severity
 """Outcome of a claim: the worst severity of its readings if one is refuted, or else its weakest status."""
 
-OUTCOMES: tuple[Outcome, ...] = (*HOLDS, "inconclusive", "untested", *reversed(SEVERITIES), "refuted")
+OUTCOMES: tuple[Outcome, ...] = (
+    *HOLDS,
+    "inconclusive",
+    "untested",
+    *reversed(SEVERITIES),
+    "refuted",
+)
 
 
 def outcome_label(outcome: Outcome) -> str:
@@ -195,8 +226,14 @@ def outcomes(results: Iterable[Result]) -> dict[Outcome, int]:
     """
     worst: dict[str, Outcome] = {}
     for result in results:
-        outcome: Outcome = result.severity if result.status == "refuted" and result.severity else result.status
-        worst[result.claim] = max(worst.get(result.claim, outcome), outcome, key=OUTCOMES.index)
+        outcome: Outcome = (
+            result.severity
+            if result.status == "refuted" and result.severity
+            else result.status
+        )
+        worst[result.claim] = max(
+            worst.get(result.claim, outcome), outcome, key=OUTCOMES.index
+        )
     numbers = Counter(worst.values())
     return {outcome: numbers[outcome] for outcome in OUTCOMES}
 
@@ -207,18 +244,32 @@ def totals_words(results: Sequence[Result]) -> str:
     notes = [result for result in results if result.is_note]
     sentences = [f"{_claims(claims, 'claim')}."] if claims or not notes else []
     if notes:
-        sentences.append(f"Our own notes, counted separately: {_claims(notes, 'note')}.")
+        sentences.append(
+            f"Our own notes, counted separately: {_claims(notes, 'note')}."
+        )
     return " ".join(sentences)
 
 
 def _claims(results: Sequence[Result], noun: str) -> str:
     """Return the number of distinct claims by status and severity: ``3 claims: 2 proved, 1 refuted (1 privacy)``."""
     numbers = outcomes(results)
-    by_worst = {severity: numbers[severity] for severity in SEVERITIES if numbers[severity]}
+    by_worst = {
+        severity: numbers[severity] for severity in SEVERITIES if numbers[severity]
+    }
     refuted = sum(by_worst.values()) + numbers["refuted"]
-    severities = ", ".join(f"{number} {severity}" for severity, number in by_worst.items())
-    parts = [f"{numbers[status]} {status}" for status in STATUSES if status != "refuted" and numbers[status]]
-    parts += [f"{refuted} refuted{f' ({severities})' if severities else ''}"] if refuted else []
+    severities = ", ".join(
+        f"{number} {severity}" for severity, number in by_worst.items()
+    )
+    parts = [
+        f"{numbers[status]} {status}"
+        for status in STATUSES
+        if status != "refuted" and numbers[status]
+    ]
+    parts += (
+        [f"{refuted} refuted{f' ({severities})' if severities else ''}"]
+        if refuted
+        else []
+    )
     return f"{plural(sum(numbers.values()), noun)}: {', '.join(parts) or 'none'}"
 
 

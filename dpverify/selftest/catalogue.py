@@ -59,7 +59,11 @@ class Fault(Record, frozen=True, kw_only=True):
     @property
     def path(self) -> Path:
         """Path of the file, relative to the checkout."""
-        return Path(self.module) if "/" in self.module else Path(*self.module.split(".")).with_suffix(".py")
+        return (
+            Path(self.module)
+            if "/" in self.module
+            else Path(*self.module.split(".")).with_suffix(".py")
+        )
 
     @property
     def tests(self) -> list[str]:
@@ -85,9 +89,13 @@ def load_faults(root: Path) -> list[Fault]:
         try:
             faults = msgspec.toml.decode(path.read_bytes(), type=FaultsFile).fault
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise CatalogueError(f"{path.name}: {' '.join(str(error).split())}") from error
+            raise CatalogueError(
+                f"{path.name}: {' '.join(str(error).split())}"
+            ) from error
         for fault in faults:
-            if problem := next(_problems(fault, root), "again" if fault.id in fault_of else ""):
+            if problem := next(
+                _problems(fault, root), "again" if fault.id in fault_of else ""
+            ):
                 raise CatalogueError(f"{path.name}: {fault.id}: {problem}")
             fault_of[fault.id] = fault
     return list(fault_of.values())
@@ -103,14 +111,24 @@ def _problems(fault: Fault, root: Path) -> Iterator[str]:
     for test in fault.tests:
         file, _, name = test.partition("::")
         words = [f"{kind} {name.rpartition('::')[2]}" for kind in ("def", "class")]
-        if not (root / file).is_file() or not any(word in (root / file).read_text("utf-8") for word in words):
+        if not (root / file).is_file() or not any(
+            word in (root / file).read_text("utf-8") for word in words
+        ):
             yield f"noticed_by={test!r}: there is no such test"
 
 
-def choose(faults: list[Fault], only: str | None = None, tenth: int | None = None) -> list[Fault]:
+def choose(
+    faults: list[Fault], only: str | None = None, tenth: int | None = None
+) -> list[Fault]:
     """Return the faults whose id or module matches a glob, optionally only every tenth fault from ``tenth`` on."""
     chosen = faults if tenth is None else faults[tenth::10]
-    return [fault for fault in chosen if only is None or fnmatchcase(fault.id, only) or fnmatchcase(fault.module, only)]
+    return [
+        fault
+        for fault in chosen
+        if only is None
+        or fnmatchcase(fault.id, only)
+        or fnmatchcase(fault.module, only)
+    ]
 
 
 def planted(source: str, fault: Fault) -> str:
@@ -119,13 +137,17 @@ def planted(source: str, fault: Fault) -> str:
     count = source.count(fault.old, begin, end)
     if count != 1:
         where = f"in {fault.inside} " if fault.inside else ""
-        raise CatalogueError(f"{fault.id}: its code stands {count} times {where}in {fault.path}, not once")
+        raise CatalogueError(
+            f"{fault.id}: its code stands {count} times {where}in {fault.path}, not once"
+        )
     place = source.index(fault.old, begin, end)
     changed = source[:place] + fault.new + source[place + len(fault.old) :]
     try:
         same = ast.dump(ast.parse(changed)) == _dumped(source)
     except SyntaxError as error:
-        raise CatalogueError(f"{fault.id}: {fault.path} is no Python with it ({error})") from error
+        raise CatalogueError(
+            f"{fault.id}: {fault.path} is no Python with it ({error})"
+        ) from error
     if same:
         raise CatalogueError(f"{fault.id}: it changes nothing in {fault.path}")
     return changed
@@ -146,11 +168,19 @@ def _region(source: str, name: str) -> tuple[int, int]:
     """Return where a function, a class or a method (``Class.method``) begins and ends in the source."""
     nodes: list[ast.AST] = [_parsed(source)]
     for word in name.split("."):
-        nodes = [child for node in nodes for child in ast.iter_child_nodes(node) if getattr(child, "name", "") == word]
+        nodes = [
+            child
+            for node in nodes
+            for child in ast.iter_child_nodes(node)
+            if getattr(child, "name", "") == word
+        ]
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     for node in nodes:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.end_lineno is not None:
+        if (
+            isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            and node.end_lineno is not None
+        ):
             return starts[node.lineno - 1], starts[node.end_lineno]
     raise CatalogueError(f"inside={name!r}: there is no such function")

@@ -26,7 +26,16 @@ from dpverify.ledger.lost_proofs import lost_proofs
 from dpverify.ledger.results import Result, decode
 from dpverify.selftest.records import Detection, Sighting
 
-LIBRARIES = ("flint", "mpmath", "msgspec", "numba", "numpy", "pytest", "scipy.special", "sympy")
+LIBRARIES = (
+    "flint",
+    "mpmath",
+    "msgspec",
+    "numba",
+    "numpy",
+    "pytest",
+    "scipy.special",
+    "sympy",
+)
 """Libraries that most claims and tests import. Importing them takes as long as a typical test."""
 
 LAUNCHER = """
@@ -94,12 +103,15 @@ class Children:
         code = b""
         in_time = True
         pids = {launcher.pid}
-        with suppress(OSError, ValueError):  # `end` was called, or the launcher has died
+        # `end` was called, or the launcher has died
+        with suppress(OSError, ValueError):
             requests.write(json.dumps([str(folder), *words]).encode() + b"\n")
             pids.add(child := int(replies.readline()))
             with self._lock:
                 self._live |= pids
-            in_time = bool(select.select([replies], [], [], max(until - time.monotonic(), 0.1))[0])
+            in_time = bool(
+                select.select([replies], [], [], max(until - time.monotonic(), 0.1))[0]
+            )
             _kill(child)  # also ends the processes that it has started
             code = replies.readline()
         with self._lock:
@@ -122,10 +134,19 @@ class Children:
 
 def _launcher() -> subprocess.Popen[bytes]:
     """Start a launcher, whose children cache compiled kernels beside the sources of their copy."""
-    removed_variables = {"NUMBA_CACHE_DIR", "PYTEST_ADDOPTS", "PYTHONPATH", "PYTHONSAFEPATH"}
+    removed_variables = {
+        "NUMBA_CACHE_DIR",
+        "PYTEST_ADDOPTS",
+        "PYTHONPATH",
+        "PYTHONSAFEPATH",
+    }
     return subprocess.Popen(
         [sys.executable, "-P", "-c", LAUNCHER, *LIBRARIES],
-        env={name: value for name, value in os.environ.items() if name not in removed_variables},
+        env={
+            name: value
+            for name, value in os.environ.items()
+            if name not in removed_variables
+        },
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -149,11 +170,17 @@ NOT_IMPORTED = re.compile(
 )
 """Errors of code that does not fit together. Nobody would commit it, so these errors do not count as detections."""
 ASSERTION = re.compile(r"\W*(assert\b|AssertionError|Failed\b)")
-SUMMARY = re.compile(r"contains \d+ failed subtest")  # pytest adds it to the failures of the rows of a test
+# pytest adds it to the failures of the rows of a test
+SUMMARY = re.compile(r"contains \d+ failed subtest")
 
 
 def run_guards(
-    children: Children, folder: Path, checks: Sequence[str], seconds: float, *, stop: bool = True
+    children: Children,
+    folder: Path,
+    checks: Sequence[str],
+    seconds: float,
+    *,
+    stop: bool = True,
 ) -> list[Sighting]:
     """Run claims and tests in a copy, within a number of seconds; return what each of them saw, in their order.
 
@@ -163,22 +190,44 @@ def run_guards(
     until = time.monotonic() + seconds
     tests = [name for name in checks if name.startswith("tests/")]
     claims = [name for name in checks if name not in tests]
-    with tempfile.TemporaryDirectory(dir=folder.parent) as out:  # not in the copy, which other threads may use too
+    # not in the copy, which other threads may use too
+    with tempfile.TemporaryDirectory(dir=folder.parent) as out:
         sightings = {
-            sighting.check: sighting for sighting in _claims(children, folder, claims, until, Path(out, "claims.json"))
+            sighting.check: sighting
+            for sighting in _claims(
+                children, folder, claims, until, Path(out, "claims.json")
+            )
         }
         target = Path(out, "tests.xml")
         sightings |= {
-            sighting.check: sighting for sighting in _tests(children, folder, tests, until, target, stop=stop)
+            sighting.check: sighting
+            for sighting in _tests(children, folder, tests, until, target, stop=stop)
         }
     return [sightings[name] for name in checks]
 
 
-def _claims(children: Children, folder: Path, claims: Sequence[str], until: float, target: Path) -> Iterator[Sighting]:
+def _claims(
+    children: Children, folder: Path, claims: Sequence[str], until: float, target: Path
+) -> Iterator[Sighting]:
     if not claims:
         return
-    options = ["--fresh", "--store", str(target.with_suffix(".sqlite")), "--json", str(target)]
-    words = ["dpverify", "verify", *claims, "--budget", "smoke", "--jobs", "1", *options]
+    options = [
+        "--fresh",
+        "--store",
+        str(target.with_suffix(".sqlite")),
+        "--json",
+        str(target),
+    ]
+    words = [
+        "dpverify",
+        "verify",
+        *claims,
+        "--budget",
+        "smoke",
+        "--jobs",
+        "1",
+        *options,
+    ]
     code = children.run(folder, words, until)
     results: list[Result] = []
     with suppress(OSError, msgspec.DecodeError):
@@ -186,9 +235,15 @@ def _claims(children: Children, folder: Path, claims: Sequence[str], until: floa
     for claim in claims:
         matches = [result for result in results if result.claim == claim]
         if code not in {0, 1} or not matches:
-            yield Sighting(check=claim, saw="time limit" if code is None else "did not run")
+            yield Sighting(
+                check=claim, saw="time limit" if code is None else "did not run"
+            )
         else:
-            sightings = [sighting for result in matches for sighting in _sightings_of(result)] if code == 1 else []
+            sightings = (
+                [sighting for result in matches for sighting in _sightings_of(result)]
+                if code == 1
+                else []
+            )
             yield (
                 msgspec.structs.replace(sightings[0], check=claim)
                 if sightings
@@ -201,33 +256,66 @@ def _sightings_of(result: Result) -> Iterator[Sighting]:
     checks = result.all_checks
 
     def sighting(saw: Detection, names: Sequence[str]) -> Sighting:
-        sizes = [check.detects for check in checks if check.name in names and check.detects]
-        return Sighting(check=result.claim, saw=saw, by=list(dict.fromkeys(names)), detects=list(dict.fromkeys(sizes)))
+        sizes = [
+            check.detects for check in checks if check.name in names and check.detects
+        ]
+        return Sighting(
+            check=result.claim,
+            saw=saw,
+            by=list(dict.fromkeys(names)),
+            detects=list(dict.fromkeys(sizes)),
+        )
 
     if result.sources_disagree:
         kernels = [check.name for check in checks if check.kernel_disagrees]
         yield sighting("sources disagree", kernels)
     if result.contradicts:
-        yield sighting("pin contradicted", [check.name for check in checks if check.status == "refuted"])
-    if missed := [check.name for check in checks if not all(control.refuted for control in check.controls)]:
+        yield sighting(
+            "pin contradicted",
+            [check.name for check in checks if check.status == "refuted"],
+        )
+    if missed := [
+        check.name
+        for check in checks
+        if not all(control.refuted for control in check.controls)
+    ]:
         yield sighting("control missed", missed)
     if result.loosened:
-        yield sighting("slack moved", [check.name for check in checks if check.slack is not None])
+        yield sighting(
+            "slack moved", [check.name for check in checks if check.slack is not None]
+        )
     if lost := lost_proofs(result):
         yield sighting("proof lost", [name.partition(":")[0] for name in lost])
     broken = [check for check in checks if check.error]
     if broken:
         is_unfit = all(NOT_IMPORTED.match(check.error) for check in broken)
-        yield sighting("did not run" if is_unfit else "exception raised", [check.name for check in broken])
+        yield sighting(
+            "did not run" if is_unfit else "exception raised",
+            [check.name for check in broken],
+        )
 
 
 def _tests(
-    children: Children, folder: Path, tests: Sequence[str], until: float, target: Path, *, stop: bool
+    children: Children,
+    folder: Path,
+    tests: Sequence[str],
+    until: float,
+    target: Path,
+    *,
+    stop: bool,
 ) -> Iterator[Sighting]:
     if not tests:
         return
     options = ["-x"] if stop and not any("::" in test for test in tests) else []
-    words = ["pytest", "-q", "-p", "no:cacheprovider", *options, f"--junitxml={target}", *tests]
+    words = [
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        *options,
+        f"--junitxml={target}",
+        *tests,
+    ]
     code = children.run(folder, words, until)
     cases: list[ElementTree.Element] = []
     with suppress(OSError, ElementTree.ParseError):
@@ -235,21 +323,43 @@ def _tests(
     for test in tests:
         file, *names = test.split("::")
         dotted = ".".join([file.removesuffix(".py").replace("/", "."), *names])
-        pairs = [(case, f"{case.get('classname')}.{case.get('name')}".partition("[")[0]) for case in cases]
-        matches = [case for case, name in pairs if name == dotted or (not names and name.startswith(f"{dotted}."))]
+        pairs = [
+            (case, f"{case.get('classname')}.{case.get('name')}".partition("[")[0])
+            for case in cases
+        ]
+        matches = [
+            case
+            for case, name in pairs
+            if name == dotted or (not names and name.startswith(f"{dotted}."))
+        ]
         if code is None or not matches:
-            yield Sighting(check=test, saw="time limit" if code is None else "did not run")
+            yield Sighting(
+                check=test, saw="time limit" if code is None else "did not run"
+            )
         else:
-            detections = [_detection(case) for case in matches if names or case.find("skipped") is None]
-            yield Sighting(check=test, saw=min(detections, key=ORDER.index, default="did not run"))
+            detections = [
+                _detection(case)
+                for case in matches
+                if names or case.find("skipped") is None
+            ]
+            yield Sighting(
+                check=test, saw=min(detections, key=ORDER.index, default="did not run")
+            )
 
 
-ORDER: tuple[Detection, ...] = ("assertion failed", "exception raised", "did not run", "nothing")
+ORDER: tuple[Detection, ...] = (
+    "assertion failed",
+    "exception raised",
+    "did not run",
+    "nothing",
+)
 
 
 def _detection(case: ElementTree.Element) -> Detection:
     messages = [failure.get("message", "") for failure in case.findall("failure")]
-    meanings = [_failure_kind(message) for message in messages if not SUMMARY.match(message)]
+    meanings = [
+        _failure_kind(message) for message in messages if not SUMMARY.match(message)
+    ]
     if meanings:
         return min(meanings, key=ORDER.index)
     is_incomplete = case.find("skipped") is not None or case.find("error") is not None

@@ -17,13 +17,30 @@ from dpverify.harness.run.manifest import commit
 from dpverify.selftest.catalogue import Fault, load_faults
 from dpverify.selftest.detection import Children, run_guards
 from dpverify.selftest.mutants import attempts, folder_tests
-from dpverify.selftest.records import NOTHING_RUNS, Detection, FaultOutcome, MutantsRun, Sighting
-from dpverify.selftest.run import copy, end_work, load_outcomes, modules, plant, run_green, save_outcome, work_folder
+from dpverify.selftest.records import (
+    NOTHING_RUNS,
+    Detection,
+    FaultOutcome,
+    MutantsRun,
+    Sighting,
+)
+from dpverify.selftest.run import (
+    copy,
+    end_work,
+    load_outcomes,
+    modules,
+    plant,
+    run_green,
+    save_outcome,
+    work_folder,
+)
 from dpverify.shared_types import ReportProgress
 
-BATCH_SIZE = 40  # modules in a batch; an interrupted run loses at most the guards' results of one batch
+# modules in a batch; an interrupted run loses at most the guards' results of one batch
+BATCH_SIZE = 40
 
-NOT_RUN = "its guards did not run to their end before the change"  # such outcomes are not stored
+# such outcomes are not stored
+NOT_RUN = "its guards did not run to their end before the change"
 
 
 def change_modules(
@@ -46,13 +63,22 @@ def change_modules(
     progress = report or (lambda done, total, label: None)
     covered = {fault.module for fault in load_faults(root)}
     uncovered = [name for name in modules(root) if name not in covered]
-    mutants = {(name, False): list(attempts(root, name)) for name in uncovered}  # reads many files, so done only once
+    # reads many files, so done only once
+    mutants = {(name, False): list(attempts(root, name)) for name in uncovered}
     for name in uncovered:
         guards = folder_tests(root, name)
-        mutants[name, True] = [msgspec.structs.replace(fault, noticed_by=guards) for fault in mutants[name, False]]
+        mutants[name, True] = [
+            msgspec.structs.replace(fault, noticed_by=guards)
+            for fault in mutants[name, False]
+        ]
     keys = {(name, False): _key(root, name, mutants[name, False]) for name in uncovered}
-    keys |= {(name, True): _key(root, name, [*mutants[name, False], *mutants[name, True]]) for name in uncovered}
-    stored = {outcome.key: outcome for outcome in earlier_outcomes if outcome.error != NOT_RUN} | load_outcomes(state)
+    keys |= {
+        (name, True): _key(root, name, [*mutants[name, False], *mutants[name, True]])
+        for name in uncovered
+    }
+    stored = {
+        outcome.key: outcome for outcome in earlier_outcomes if outcome.error != NOT_RUN
+    } | load_outcomes(state)
 
     def done(name: str, wide: bool) -> bool:
         return not stored.keys().isdisjoint({keys[name, wide], keys[name, True]})
@@ -61,17 +87,31 @@ def change_modules(
         near, wide = (stored.get(keys[name, wide]) for wide in (False, True))
         if wide is None:
             return None if near is not None and _is_missed(near) else near
-        started = near is not None and near.error != NOTHING_RUNS and wide.error == NOTHING_RUNS
+        started = (
+            near is not None
+            and near.error != NOTHING_RUNS
+            and wide.error == NOTHING_RUNS
+        )
         return wide if wide.sightings and not started else near
 
     with suppress(KeyboardInterrupt):
         for wide in (False, True):
-            selected = [name for name in uncovered if fnmatchcase(name, only) and not done(name, wide)]
-            todo = {name: mutants[name, wide] for name in selected if not wide or _is_missed(stored[keys[name, False]])}
+            selected = [
+                name
+                for name in uncovered
+                if fnmatchcase(name, only) and not done(name, wide)
+            ]
+            todo = {
+                name: mutants[name, wide]
+                for name in selected
+                if not wide or _is_missed(stored[keys[name, False]])
+            }
             if not todo:
                 continue
             before = 0 if wide else sum(done(name, wide) for name in uncovered)
-            progress(before, before + len(todo), "who is asked, before anything is changed")
+            progress(
+                before, before + len(todo), "who is asked, before anything is changed"
+            )
             with closing(_outcomes(root, todo, jobs, limit)) as outcomes:
                 for number, outcome in enumerate(outcomes, start=before + 1):
                     key = keys[outcome.module, wide]
@@ -79,23 +119,38 @@ def change_modules(
                     if outcome.error != NOT_RUN:
                         save_outcome(state, key, stored[key])
                     outcome_text = "noticed" if outcome.noticed else "NOT NOTICED"
-                    progress(number, before + len(todo), f"{outcome.module}: {outcome_text}")
+                    progress(
+                        number, before + len(todo), f"{outcome.module}: {outcome_text}"
+                    )
     return MutantsRun(
-        commit=commit(), modules=uncovered, changes=[change for name in uncovered if (change := last(name)) is not None]
+        commit=commit(),
+        modules=uncovered,
+        changes=[change for name in uncovered if (change := last(name)) is not None],
     )
 
 
 def _key(root: Path, module: str, mutants: Sequence[Fault]) -> str:
     """Return the key of an outcome: a digest of the module, its changes and its guards."""
-    digest = hashlib.sha256("\n".join([module, *(fault.what for fault in mutants)]).encode())
-    for name in (str(Path(*module.split(".")).with_suffix(".py")), *_guards_of(mutants)):
-        files = [root / name] if (root / name).is_file() else sorted((root / name).rglob("*.py"))
+    digest = hashlib.sha256(
+        "\n".join([module, *(fault.what for fault in mutants)]).encode()
+    )
+    for name in (
+        str(Path(*module.split(".")).with_suffix(".py")),
+        *_guards_of(mutants),
+    ):
+        files = (
+            [root / name]
+            if (root / name).is_file()
+            else sorted((root / name).rglob("*.py"))
+        )
         for content in (name.encode(), *(path.read_bytes() for path in files)):
             digest.update(content)
     return digest.hexdigest()
 
 
-def _outcomes(root: Path, todo: Mapping[str, Sequence[Fault]], jobs: int, limit: float) -> Generator[FaultOutcome]:
+def _outcomes(
+    root: Path, todo: Mapping[str, Sequence[Fault]], jobs: int, limit: float
+) -> Generator[FaultOutcome]:
     children = Children()
     pool = ThreadPoolExecutor(jobs)
     detections = dict[str, Detection]()
@@ -105,10 +160,26 @@ def _outcomes(root: Path, todo: Mapping[str, Sequence[Fault]], jobs: int, limit:
         copy(root, green)
         for first in range(0, len(todo), BATCH_SIZE):
             batch = dict(islice(todo.items(), first, first + BATCH_SIZE))
-            new = [name for name in _guards_of(chain.from_iterable(batch.values())) if name not in detections]
-            detections |= {sighting.check: sighting.saw for sighting in run_green(pool, children, green, new, jobs)}
+            new = [
+                name
+                for name in _guards_of(chain.from_iterable(batch.values()))
+                if name not in detections
+            ]
+            detections |= {
+                sighting.check: sighting.saw
+                for sighting in run_green(pool, children, green, new, jobs)
+            }
             futures = [
-                pool.submit(_try_mutations, children, green, work / name, name, tried, limit, detections)
+                pool.submit(
+                    _try_mutations,
+                    children,
+                    green,
+                    work / name,
+                    name,
+                    tried,
+                    limit,
+                    detections,
+                )
                 for name, tried in batch.items()
             ]
             for future in as_completed(futures):
@@ -130,26 +201,48 @@ def _try_mutations(
     for number, fault in enumerate(mutants):
         if children.ended:
             break
-        outcome = _run_mutation(children, green, folder / str(number), fault, limit, detections)
+        outcome = _run_mutation(
+            children, green, folder / str(number), fault, limit, detections
+        )
         seen_kinds |= {sighting.saw for sighting in outcome.sightings}
         if outcome.noticed:
             break
     nothing_ran = seen_kinds == {"did not run"} and not outcome.error
-    return msgspec.structs.replace(outcome, error=NOTHING_RUNS) if nothing_ran else outcome
+    return (
+        msgspec.structs.replace(outcome, error=NOTHING_RUNS) if nothing_ran else outcome
+    )
 
 
 def _run_mutation(
-    children: Children, green: Path, folder: Path, fault: Fault, limit: float, detections: Mapping[str, Detection]
+    children: Children,
+    green: Path,
+    folder: Path,
+    fault: Fault,
+    limit: float,
+    detections: Mapping[str, Detection],
 ) -> FaultOutcome:
     begin = time.monotonic()
     guards = [name for name in fault.noticed_by if detections[name] == "nothing"]
-    have_run = all(detections[name] not in {"time limit", "did not run"} for name in fault.noticed_by)
-    error = "" if guards else "none of its guards is green before the change" if have_run else NOT_RUN
+    have_run = all(
+        detections[name] not in {"time limit", "did not run"}
+        for name in fault.noticed_by
+    )
+    error = (
+        ""
+        if guards
+        else "none of its guards is green before the change"
+        if have_run
+        else NOT_RUN
+    )
     sightings: list[Sighting] = []
     with plant(green, folder, fault, fault.new):
-        for name in (name for name in (*fault.tests, *fault.claims) if name in guards):  # the fastest first
-            if not any(sighting.noticed for sighting in sightings):  # one by one: an import error stops only one test
-                sightings += run_guards(children, folder, [name], begin + limit - time.monotonic())
+        # the fastest first
+        for name in (name for name in (*fault.tests, *fault.claims) if name in guards):
+            # one by one: an import error stops only one test
+            if not any(sighting.noticed for sighting in sightings):
+                sightings += run_guards(
+                    children, folder, [name], begin + limit - time.monotonic()
+                )
     seconds = round(time.monotonic() - begin, 1)
     return FaultOutcome(
         id=fault.id,
@@ -169,4 +262,8 @@ def _guards_of(faults: Iterable[Fault]) -> list[str]:
 
 def _is_missed(outcome: FaultOutcome) -> bool:
     """Test whether guards ran after a change and none of them noticed it."""
-    return bool(outcome.sightings) and outcome.error in {"", NOTHING_RUNS} and not outcome.noticed
+    return (
+        bool(outcome.sightings)
+        and outcome.error in {"", NOTHING_RUNS}
+        and not outcome.noticed
+    )

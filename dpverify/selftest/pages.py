@@ -30,7 +30,11 @@ from dpverify.selftest.records import (
 
 def by_guard(run: Selftest) -> dict[str, list[str]]:
     """Return the modules by what saw a fault in them: a claim, only tests, or nothing (also if no fault is planted)."""
-    claims = {f.module for f in run.faults if any(sighting.noticed and sighting.is_claim for sighting in f.sightings)}
+    claims = {
+        f.module
+        for f in run.faults
+        if any(sighting.noticed and sighting.is_claim for sighting in f.sightings)
+    }
     tests = {f.module for f in run.faults if f.noticed} - claims
     none = [module for module in run.modules if module not in claims | tests]
     return {"claims": sorted(claims), "tests": sorted(tests), "none": none}
@@ -51,15 +55,27 @@ def selftest_page(run: Selftest) -> str:
             _faults(run, run.missed),
             "## What detects which fault",
             _matrix(run),
-            *(block for kind, title in run.kinds.items() for block in _faults_of_kind(run, kind, title)),
+            *(
+                block
+                for kind, title in run.kinds.items()
+                for block in _faults_of_kind(run, kind, title)
+            ),
             md.anchor("guards") + "\n\n## Guarded by unit tests only",
             f"In {plural(len(guards['tests']), 'module')} only tests detect the planted faults, and no claim does:",
             md.bullets(map(md.code, guards["tests"])),
             f"In {plural(len(guards['claims']), 'module')} a claim detected a fault. "
             + WITHOUT_FAULT.format(len(guards["none"])),
-            md.folded("modules without a planted fault", md.bullets(_folders(guards["none"]))),
+            md.folded(
+                "modules without a planted fault", md.bullets(_folders(guards["none"]))
+            ),
             "## How it was made",
-            md.table(["", ""], [[md.prose(name), md.code(value)] for name, value in _manifest(run).items()]),
+            md.table(
+                ["", ""],
+                [
+                    [md.prose(name), md.code(value)]
+                    for name, value in _manifest(run).items()
+                ],
+            ),
         ]
     )
 
@@ -75,11 +91,18 @@ last column is the smallest fault that the checks which detected it declare, if 
 
 def _left_out(run: Selftest) -> str:
     left = run.catalogue - len(run.faults)
-    return f" {plural(left, 'fault')} of the catalogue {'was' if left == 1 else 'were'} not planted." if left else ""
+    return (
+        f" {plural(left, 'fault')} of the catalogue {'was' if left == 1 else 'were'} not planted."
+        if left
+        else ""
+    )
 
 
 def _manifest(run: Selftest) -> dict[str, str]:
-    facts = {"commit": run.commit, **{f"machine: {name}": value for name, value in sorted(run.machine.items())}}
+    facts = {
+        "commit": run.commit,
+        **{f"machine: {name}": value for name, value in sorted(run.machine.items())},
+    }
     return {name: value for name, value in {**facts, **run.versions}.items() if value}
 
 
@@ -97,8 +120,12 @@ def _matrix(run: Selftest) -> str:
             ]
             rows.append(row)
     total = Counter(map(_detected_by, run.faults))
-    rows.append(["all", *(str(total[who]) for who in DETECTED_BY), str(len(run.faults))])
-    return md.table(["kind", *DETECTED_BY, "all"], rows, right=range(1, 2 + len(DETECTED_BY)))
+    rows.append(
+        ["all", *(str(total[who]) for who in DETECTED_BY), str(len(run.faults))]
+    )
+    return md.table(
+        ["kind", *DETECTED_BY, "all"], rows, right=range(1, 2 + len(DETECTED_BY))
+    )
 
 
 DETECTED_BY = ("by claims only", "by both", "by tests only", "missed")
@@ -108,7 +135,13 @@ def _detected_by(fault: FaultOutcome) -> str:
     if fault.missed:
         return "missed"
     claims = [sighting.is_claim for sighting in fault.sightings]
-    return "by claims only" if all(claims) else "by both" if any(claims) else "by tests only"
+    return (
+        "by claims only"
+        if all(claims)
+        else "by both"
+        if any(claims)
+        else "by tests only"
+    )
 
 
 def _faults_of_kind(run: Selftest, kind: str, title: str) -> Iterator[str]:
@@ -123,10 +156,23 @@ def _faults(run: Selftest, faults: list[FaultOutcome]) -> str:
     for fault in faults:
         place = md.code(fault.module.removeprefix("dpverify."))
         size = f"\nsize: {md.prose(fault.size)}" if fault.size else ""
-        who = [_sighting(sighting) for sighting in fault.sightings] or [f"✗ {md.prose(fault.error)}"]
-        sizes = dict.fromkeys(size for sighting in fault.sightings for size in sighting.detects)
-        rows.append([f"{md.prose(fault.what)}{size}", place, "\n".join(who), "\n".join(map(md.prose, sizes))])
-    return md.table(["fault", "in", "who saw it", "the smallest that would have been seen"], rows)
+        who = [_sighting(sighting) for sighting in fault.sightings] or [
+            f"✗ {md.prose(fault.error)}"
+        ]
+        sizes = dict.fromkeys(
+            size for sighting in fault.sightings for size in sighting.detects
+        )
+        rows.append(
+            [
+                f"{md.prose(fault.what)}{size}",
+                place,
+                "\n".join(who),
+                "\n".join(map(md.prose, sizes)),
+            ]
+        )
+    return md.table(
+        ["fault", "in", "who saw it", "the smallest that would have been seen"], rows
+    )
 
 
 def _sighting(sighting: Sighting) -> str:
@@ -138,7 +184,11 @@ def _sighting(sighting: Sighting) -> str:
 def _folders(modules: list[str]) -> Iterator[str]:
     """Yield a line for each package, with its modules."""
     for package in sorted({module.rpartition(".")[0] for module in modules}):
-        names = [module.rpartition(".")[2] for module in modules if module.rpartition(".")[0] == package]
+        names = [
+            module.rpartition(".")[2]
+            for module in modules
+            if module.rpartition(".")[0] == package
+        ]
         yield f"{md.code(package)}: {', '.join(map(md.code, names))}"
 
 
@@ -165,15 +215,22 @@ def mutants_page(run: MutantsRun) -> str:
             *(f"**{line}**" for line in mutants_summary(run)),
             " ".join(MUTANTS_INTRODUCTION.split()),
             "## Not noticed" if run.unseen else "",
-            md.table(["module", "the last change", "asked"], [_mutant_row(change) for change in run.unseen]),
+            md.table(
+                ["module", "the last change", "asked"],
+                [_mutant_row(change) for change in run.unseen],
+            ),
             "## Nothing runs" if run.broken else "",
             BROKEN if run.broken else "",
-            md.bullets(f"{md.code(change.module)}: {md.code(change.what)}" for change in run.broken),
+            md.bullets(
+                f"{md.code(change.module)}: {md.code(change.what)}"
+                for change in run.broken
+            ),
             "## Nothing to change" if run.untried else "",
             md.bullets(map(md.code, run.untried)),
             "## Noticed",
             md.bullets(
-                f"{md.code(change.module)}: {md.prose(', '.join(_detections(change)))}" for change in run.noticed
+                f"{md.code(change.module)}: {md.prose(', '.join(_detections(change)))}"
+                for change in run.noticed
             ),
             "## Not looked at yet" if run.waiting else "",
             md.bullets(map(md.code, run.waiting)),
@@ -198,12 +255,22 @@ def mutants_summary(run: MutantsRun) -> Iterator[str]:
 
 
 def _mutant_row(change: FaultOutcome) -> list[str]:
-    sightings = "\n".join(f"{md.code(sighting.check)}: {sighting.saw}" for sighting in change.sightings)
-    return [md.code(change.module), md.code(change.what), sightings or md.prose(change.error)]
+    sightings = "\n".join(
+        f"{md.code(sighting.check)}: {sighting.saw}" for sighting in change.sightings
+    )
+    return [
+        md.code(change.module),
+        md.code(change.what),
+        sightings or md.prose(change.error),
+    ]
 
 
 def _detections(change: FaultOutcome) -> Iterator[str]:
-    return (f"{sighting.check} ({sighting.saw})" for sighting in change.sightings if sighting.noticed)
+    return (
+        f"{sighting.check} ({sighting.saw})"
+        for sighting in change.sightings
+        if sighting.noticed
+    )
 
 
 MUTANTS_PAGE = RecordedPage("mutants", MutantsRun, mutants_page)
@@ -228,8 +295,20 @@ def rates_page(run: RatesRun) -> str:
             *(f"**{line}**" for line in rates_summary(run)),
             " ".join(RATES_INTRODUCTION.format(within=_covered_checks(run)).split()),
             md.table(
-                ["check", "budget", "alpha", "said", "false reds", "faults refuted", "power stated", "power at least"],
-                [_rates_row(rates) for rates in sorted(run.checks, key=lambda rates: not rates.wrong)],
+                [
+                    "check",
+                    "budget",
+                    "alpha",
+                    "said",
+                    "false reds",
+                    "faults refuted",
+                    "power stated",
+                    "power at least",
+                ],
+                [
+                    _rates_row(rates)
+                    for rates in sorted(run.checks, key=lambda rates: not rates.wrong)
+                ],
                 right=range(4, 8),
             ),
         ]
@@ -251,18 +330,34 @@ def rates_summary(run: RatesRun) -> Iterator[str]:
 
 def _covered_checks(run: RatesRun) -> str:
     """Return which checks the page covers; the reader must not assume that it has all checks with an error rate."""
-    names = run.budget if run.budget == "smoke" else f"smoke or {run.budget}, the smaller of those in which it does"
+    names = (
+        run.budget
+        if run.budget == "smoke"
+        else f"smoke or {run.budget}, the smaller of those in which it does"
+    )
     return f"in the budget {names} (those that spend one only in larger budgets are not on this page)"
 
 
 def _rates_row(rates: CheckRates) -> list[str]:
-    statuses = ", ".join(f"{count} {md.prose(status)}" for status, count in Counter(rates.says).most_common())
+    statuses = ", ".join(
+        f"{count} {md.prose(status)}"
+        for status, count in Counter(rates.says).most_common()
+    )
     least = f"{rates.power_at_least:.3f}" if rates.planted else ""
     power = f"{rates.power:.4f}" if rates.power else ""
     reds = "" if rates.pinned == "refuted" else str(rates.false_reds)
     mark = "✗ " * rates.wrong
     faults = f"{rates.seen} of {rates.planted}" if rates.planted else ""
-    return [f"{mark}{md.code(rates.check)}", rates.budget, f"{rates.alpha:.0e}", statuses, reds, faults, power, least]
+    return [
+        f"{mark}{md.code(rates.check)}",
+        rates.budget,
+        f"{rates.alpha:.0e}",
+        statuses,
+        reds,
+        faults,
+        power,
+        least,
+    ]
 
 
 RATES_PAGE = RecordedPage("rates", RatesRun, rates_page)
@@ -291,8 +386,15 @@ def search_page(run: SearchRun) -> str:
             *(f"**{line}**" for line in search_summary(run)),
             " ".join(SEARCH_INTRODUCTION.split()),
             "## By kind",
-            md.table(["false ...", *_heads(run, "always", "sometimes", "never")], _by_kind(run)),
-            *(block for kind, title in run.kinds.items() for block in _inequalities_of_kind(run, kind, title)),
+            md.table(
+                ["false ...", *_heads(run, "always", "sometimes", "never")],
+                _by_kind(run),
+            ),
+            *(
+                block
+                for kind, title in run.kinds.items()
+                for block in _inequalities_of_kind(run, kind, title)
+            ),
             "## Not found by every search",
             " ".join(MISSED_BY_SEARCH.split()),
             md.bullets(
@@ -318,7 +420,9 @@ def search_summary(run: SearchRun) -> Iterator[str]:
 
 
 def _counts(among: Iterable[Hunted], budget: str) -> tuple[int, int, int]:
-    shares = [len(hunted.found(budget)) / len(hunted.trials[budget]) for hunted in among]
+    shares = [
+        len(hunted.found(budget)) / len(hunted.trials[budget]) for hunted in among
+    ]
     always = shares.count(1.0)
     never = shares.count(0.0)
     return always, len(shares) - always - never, never
@@ -331,13 +435,22 @@ def _heads(run: SearchRun, *columns: str) -> list[str]:
 def _by_kind(run: SearchRun) -> Iterator[list[str]]:
     for kind, title in run.kinds.items():
         among = [hunted for hunted in run.false if hunted.kind == kind]
-        yield [md.prose(title), *(str(count) for budget in run.seconds for count in _counts(among, budget))]
+        yield [
+            md.prose(title),
+            *(str(count) for budget in run.seconds for count in _counts(among, budget)),
+        ]
 
 
 def _inequalities_of_kind(run: SearchRun, kind: str, title: str) -> Iterator[str]:
     yield f"## {md.prose(title[:1].upper() + title[1:])}"
     among = [hunted for hunted in run.false if hunted.kind == kind]
-    header = ["", "inequality", *_heads(run, "found", "bits"), "known", "simplest found"]
+    header = [
+        "",
+        "inequality",
+        *_heads(run, "found", "bits"),
+        "known",
+        "simplest found",
+    ]
     yield md.table(header, [_inequality_row(run, hunted) for hunted in among])
 
 
@@ -350,7 +463,11 @@ def _inequality_row(run: SearchRun, hunted: Hunted) -> list[str]:
         cells.append(f"{median(trial.bits for trial in trials):g}" if trials else "")
     trials = [trial for budget in run.seconds for trial in hunted.found(budget)]
     best = min(trials, key=lambda trial: trial.bits, default=None)
-    simplest = "" if best is None else ", ".join(f"{name} = {value}" for name, value in best.found.items())
+    simplest = (
+        ""
+        if best is None
+        else ", ".join(f"{name} = {value}" for name, value in best.found.items())
+    )
     return [*cells, str(hunted.bits), md.prose(simplest)]
 
 

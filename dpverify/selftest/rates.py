@@ -35,16 +35,25 @@ def measure_rates(
     """
     report(0, seeds, "which checks spend alpha")
     names = [name for name in get_args(BudgetName) if BUDGETS[budget].reaches(name)]
-    first: dict[str, dict[str, tuple[Job, CheckResult]]] = {}  # by budget, then by label
+    # by budget, then by label
+    first: dict[str, dict[str, tuple[Job, CheckResult]]] = {}
     for name in names:
         labels = {label for smaller in first.values() for label in smaller}
-        judged = _run(specs, name, 0, workers, only, partial(_may_spend_alpha, excluded=labels))
-        first[name] = {job.label: (job, result) for job, result in judged if result.alpha > 0.0}
-    results: dict[str, list[CheckResult]] = {label: [] for checks in first.values() for label in checks}
+        judged = _run(
+            specs, name, 0, workers, only, partial(_may_spend_alpha, excluded=labels)
+        )
+        first[name] = {
+            job.label: (job, result) for job, result in judged if result.alpha > 0.0
+        }
+    results: dict[str, list[CheckResult]] = {
+        label: [] for checks in first.values() for label in checks
+    }
     for seed in range(1, seeds + 1):
         report(seed - 1, seeds, f"seed {seed}")
         for name in names:
-            for job, result in _run(specs, name, seed, workers, only, partial(_has_label, first[name])):
+            for job, result in _run(
+                specs, name, seed, workers, only, partial(_has_label, first[name])
+            ):
                 results[job.label].append(result)
     rates = [
         _rates(specs, name, job, result, results[label])
@@ -63,13 +72,22 @@ def _has_label(labels: Container[str], job: Job) -> bool:
 
 
 def _run(
-    specs: Specs, budget: str, seed: int, workers: int, only: str, is_wanted: Callable[[Job], bool]
+    specs: Specs,
+    budget: str,
+    seed: int,
+    workers: int,
+    only: str,
+    is_wanted: Callable[[Job], bool],
 ) -> list[tuple[Job, CheckResult]]:
     """Run the checks that ``is_wanted`` selects, and return their results."""
     suite = Suite(specs, budget, seed)
     claims = [claim for claim in specs.claims() if fnmatchcase(claim.key, only)]
     jobs = [
-        job for claim in claims for case in suite.cases(claim) for job in case.jobs if job.is_due and is_wanted(job)
+        job
+        for claim in claims
+        for case in suite.cases(claim)
+        for job in case.jobs
+        if job.is_due and is_wanted(job)
     ]
     results, interrupted = run_jobs(jobs, workers)
     if interrupted:
@@ -81,9 +99,20 @@ STATISTICAL = ("monte-carlo", "exact-law")
 """Methods whose checks may spend alpha. A check that spends none, because it computes exactly, is left out."""
 
 
-def _rates(specs: Specs, budget: str, job: Job, first: CheckResult, results: Sequence[CheckResult]) -> CheckRates:
+def _rates(
+    specs: Specs,
+    budget: str,
+    job: Job,
+    first: CheckResult,
+    results: Sequence[CheckResult],
+) -> CheckRates:
     statement = job.context.statement
-    declared = [control for result in results for control in result.controls if control.at_declared_size]
+    declared = [
+        control
+        for result in results
+        for control in result.controls
+        if control.at_declared_size
+    ]
     detected = sum(control.refuted for control in declared)
     statuses = [result.status for result in results]
     pinned = specs.claim(statement.key).pinned(statement.reading, statement.variant)
@@ -97,8 +126,12 @@ def _rates(specs: Specs, budget: str, job: Job, first: CheckResult, results: Seq
         says=statuses,
         planted=len(declared),
         seen=detected,
-        power_at_least=proportion_limits(detected, len(declared), 0.05)[0] if declared else 0.0,
-        wrong=is_improbable(count_false_reds(pinned, statuses), len(statuses), first.alpha)
+        power_at_least=proportion_limits(detected, len(declared), 0.05)[0]
+        if declared
+        else 0.0,
+        wrong=is_improbable(
+            count_false_reds(pinned, statuses), len(statuses), first.alpha
+        )
         or is_improbable(len(declared) - detected, len(declared), 1.0 - first.power),
     )
 

@@ -20,7 +20,11 @@ Detection = Literal[
 ]
 
 
-MARKS: dict[Detection, str] = {"nothing": "✗ not seen", "did not run": "✗ did not run", "time limit": "✗ time limit"}
+MARKS: dict[Detection, str] = {
+    "nothing": "✗ not seen",
+    "did not run": "✗ did not run",
+    "time limit": "✗ time limit",
+}
 """Results that do not count as seeing a fault, with their labels."""
 
 
@@ -64,9 +68,9 @@ class FaultOutcome(Record, frozen=True, kw_only=True):
     @property
     def missed(self) -> list[str]:
         """Claims and tests that did not see the fault, or the error."""
-        return [sighting.check for sighting in self.sightings if not sighting.noticed] or [self.error] * bool(
-            self.error
-        )
+        return [
+            sighting.check for sighting in self.sightings if not sighting.noticed
+        ] or [self.error] * bool(self.error)
 
 
 class Selftest(Record, frozen=True, kw_only=True):
@@ -80,7 +84,8 @@ class Selftest(Record, frozen=True, kw_only=True):
     kinds: dict[str, str]
     modules: list[str]
     faults: list[FaultOutcome]
-    catalogue: int  # number of faults in the catalogue; `faults` has only the requested faults
+    # number of faults in the catalogue; `faults` has only the requested faults
+    catalogue: int
 
     @property
     def missed(self) -> list[FaultOutcome]:
@@ -88,7 +93,8 @@ class Selftest(Record, frozen=True, kw_only=True):
         return [fault for fault in self.faults if fault.missed]
 
 
-NOTHING_RUNS = "after each of its changes, nobody who is asked runs"  # existing records have this text
+# existing records have this text
+NOTHING_RUNS = "after each of its changes, nobody who is asked runs"
 
 
 class MutantsRun(Record, frozen=True, kw_only=True):
@@ -112,7 +118,9 @@ class MutantsRun(Record, frozen=True, kw_only=True):
     def unseen(self) -> list[FaultOutcome]:
         """Changes of modules in which no change was noticed, although tests ran."""
         explained = [*self.noticed, *self.broken]
-        return [change for change in self.changes if change.what and change not in explained]
+        return [
+            change for change in self.changes if change.what and change not in explained
+        ]
 
     @property
     def broken(self) -> list[FaultOutcome]:
@@ -218,4 +226,8 @@ class SearchRun(Record, frozen=True, kw_only=True):
     @property
     def wrong(self) -> list[Hunted]:
         """True inequalities that were refuted."""
-        return [hunted for hunted in self.inequalities if not hunted.kind and any(map(hunted.found, hunted.trials))]
+        return [
+            hunted
+            for hunted in self.inequalities
+            if not hunted.kind and any(map(hunted.found, hunted.trials))
+        ]

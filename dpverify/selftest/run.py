@@ -20,7 +20,14 @@ import msgspec
 
 from dpverify.foreign import interrupts_ignored
 from dpverify.harness.run.manifest import commit, machine, versions
-from dpverify.selftest.catalogue import FOLDER, KINDS, CatalogueError, Fault, load_faults, planted
+from dpverify.selftest.catalogue import (
+    FOLDER,
+    KINDS,
+    CatalogueError,
+    Fault,
+    load_faults,
+    planted,
+)
 from dpverify.selftest.detection import Children, run_guards
 from dpverify.selftest.records import FaultOutcome, Selftest, Sighting
 from dpverify.shared_types import ReportProgress
@@ -38,7 +45,8 @@ COPIED = (
         "CITATION.cff",
     ),
 )  # files that tests read
-BASELINE_SECONDS = 3600.0  # seconds within which all claims and tests must pass on the code without a fault
+# seconds within which all claims and tests must pass on the code without a fault
+BASELINE_SECONDS = 3600.0
 OUTCOME_START = re.compile(rb'\["[0-9a-f]{64}",\{')  # beginning of a stored outcome
 
 
@@ -47,7 +55,10 @@ class FailingGuardsError(Exception):
 
     def __init__(self, sightings: Sequence[Sighting]) -> None:
         self.red = {sighting.check for sighting in sightings}
-        super().__init__("without a fault: " + ", ".join(f"{sighting.check}: {sighting.saw}" for sighting in sightings))
+        super().__init__(
+            "without a fault: "
+            + ", ".join(f"{sighting.check}: {sighting.saw}" for sighting in sightings)
+        )
 
 
 class StateError(ValueError):
@@ -58,7 +69,11 @@ def code_digest(root: Path) -> str:
     """Return a digest of library versions and of all copied files, except the catalogue, test modules and reports."""
     digest = hashlib.sha256(repr(sorted(versions().items())).encode())
     for name in (name for name in COPIED if name != "reports"):
-        paths = [root / name] if (root / name).is_file() else sorted((root / name).rglob("*"))
+        paths = (
+            [root / name]
+            if (root / name).is_file()
+            else sorted((root / name).rglob("*"))
+        )
         for path in paths:
             inside = path.relative_to(root)
             is_test = path.name.startswith("test_") or FOLDER in inside.parents
@@ -79,7 +94,9 @@ def fault_key(fault: Fault, root: Path, code: str) -> str:
     """Return the key of an outcome: a digest of the fault, the code, and the tests that must notice the fault."""
     files = sorted({root / test.partition("::")[0] for test in fault.tests})
     parts = [code, *(_digest(path) for path in files if path.is_file())]
-    return hashlib.sha256(msgspec.json.encode(fault) + "".join(parts).encode()).hexdigest()
+    return hashlib.sha256(
+        msgspec.json.encode(fault) + "".join(parts).encode()
+    ).hexdigest()
 
 
 def load_outcomes(state: Path) -> dict[str, FaultOutcome]:
@@ -98,9 +115,13 @@ def load_outcomes(state: Path) -> dict[str, FaultOutcome]:
         except msgspec.ValidationError as error:
             if OUTCOME_START.match(line):  # written by another version
                 continue
-            raise StateError(f"entry {number} is no outcome of a selftest: {error}") from None
+            raise StateError(
+                f"entry {number} is no outcome of a selftest: {error}"
+            ) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            if line.startswith(b'["'[: len(line)]) and ("truncated" in str(error) or not line.endswith(b"]")):
+            if line.startswith(b'["'[: len(line)]) and (
+                "truncated" in str(error) or not line.endswith(b"]")
+            ):
                 continue
             raise StateError(f"entry {number} is damaged: {error}") from None
         outcomes[key] = outcome
@@ -134,13 +155,22 @@ def selftest(
     todo = [fault for fault in faults if keys[fault.id] not in outcome_of_key]
     progress(len(faults) - len(todo), len(faults), "the code without a fault")
     if todo:
-        with work_folder("dpverify-selftest-") as work, closing(_outcomes(root, todo, work, jobs, limit)) as decisions:
+        with (
+            work_folder("dpverify-selftest-") as work,
+            closing(_outcomes(root, todo, work, jobs, limit)) as decisions,
+        ):
             for outcome in decisions:
                 key = keys[outcome.id]
                 outcome_of_key[key] = outcome
                 save_outcome(state, key, outcome)
-                done = sum(key_of_fault in outcome_of_key for key_of_fault in keys.values())
-                progress(done, len(faults), f"{outcome.id}: {'MISSED' if outcome.missed else 'noticed'}")
+                done = sum(
+                    key_of_fault in outcome_of_key for key_of_fault in keys.values()
+                )
+                progress(
+                    done,
+                    len(faults),
+                    f"{outcome.id}: {'MISSED' if outcome.missed else 'noticed'}",
+                )
     outcomes = [outcome_of_key[keys[fault.id]] for fault in faults]
     return Selftest(
         versions=versions(),
@@ -153,18 +183,27 @@ def selftest(
     )
 
 
-def _outcomes(root: Path, faults: Sequence[Fault], work: Path, jobs: int, limit: float) -> Generator[FaultOutcome]:
+def _outcomes(
+    root: Path, faults: Sequence[Fault], work: Path, jobs: int, limit: float
+) -> Generator[FaultOutcome]:
     children = Children()
     green = work / "green"
     pool = ThreadPoolExecutor(jobs)
     try:
         copy(root, green)
-        checks = list(dict.fromkeys(name for fault in faults for name in fault.noticed_by))
-        red = [sighting for sighting in run_green(pool, children, green, checks, jobs) if sighting.saw != "nothing"]
+        checks = list(
+            dict.fromkeys(name for fault in faults for name in fault.noticed_by)
+        )
+        red = [
+            sighting
+            for sighting in run_green(pool, children, green, checks, jobs)
+            if sighting.saw != "nothing"
+        ]
         if red:
             raise FailingGuardsError(red)
         futures = [
-            pool.submit(_run, children, green, work / f"fault-{n}", fault, limit) for n, fault in enumerate(faults)
+            pool.submit(_run, children, green, work / f"fault-{n}", fault, limit)
+            for n, fault in enumerate(faults)
         ]
         for future in as_completed(futures):
             yield future.result()
@@ -179,7 +218,8 @@ def work_folder(prefix: str) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        with interrupts_ignored():  # a second Ctrl-C would leave a copy with a fault behind
+        # a second Ctrl-C would leave a copy with a fault behind
+        with interrupts_ignored():
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -191,11 +231,18 @@ def end_work(children: Children, pool: ThreadPoolExecutor) -> None:
 
 
 def run_green(
-    pool: ThreadPoolExecutor, children: Children, green: Path, checks: Sequence[str], jobs: int
+    pool: ThreadPoolExecutor,
+    children: Children,
+    green: Path,
+    checks: Sequence[str],
+    jobs: int,
 ) -> list[Sighting]:
     """Run claims and tests on the code without a fault, in as many processes as there are jobs."""
     parts = [part for k in range(jobs) if (part := checks[k::jobs])]
-    futures = [pool.submit(run_guards, children, green, part, BASELINE_SECONDS, stop=False) for part in parts]
+    futures = [
+        pool.submit(run_guards, children, green, part, BASELINE_SECONDS, stop=False)
+        for part in parts
+    ]
     return [sighting for future in futures for sighting in future.result()]
 
 
@@ -215,7 +262,8 @@ def copy(root: Path, to: Path) -> None:
 
 
 def _copy_file(source: str, to: str) -> None:
-    with suppress(FileNotFoundError):  # a temporary file of a process that compiles in the checkout
+    # a temporary file of a process that compiles in the checkout
+    with suppress(FileNotFoundError):
         shutil.copy2(source, to)
 
 
@@ -229,29 +277,46 @@ def plant(green: Path, folder: Path, fault: Fault, changed: str) -> Iterator[Non
     shutil.copytree(green, folder, copy_function=os.link)
     try:
         (folder / fault.path).unlink()
-        for compiled in (folder / fault.path).parent.glob(f"__pycache__/{fault.path.stem}.*.pyc"):
-            compiled.unlink()  # Python would use it if both sources have the same size and second
+        for compiled in (folder / fault.path).parent.glob(
+            f"__pycache__/{fault.path.stem}.*.pyc"
+        ):
+            # Python would use it if both sources have the same size and second
+            compiled.unlink()
         (folder / fault.path).write_text(changed, "utf-8")
         yield
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _run(children: Children, green: Path, folder: Path, fault: Fault, limit: float) -> FaultOutcome:
+def _run(
+    children: Children, green: Path, folder: Path, fault: Fault, limit: float
+) -> FaultOutcome:
     """Plant one fault, and run the claims and tests that must notice it."""
     begin = time.monotonic()
-    outcome = FaultOutcome(id=fault.id, kind=fault.kind, what=fault.what, module=fault.module, size=fault.size)
+    outcome = FaultOutcome(
+        id=fault.id,
+        kind=fault.kind,
+        what=fault.what,
+        module=fault.module,
+        size=fault.size,
+    )
     try:
         changed = planted((green / fault.path).read_text("utf-8"), fault)
     except CatalogueError as error:
         return msgspec.structs.replace(outcome, error=str(error))
     with plant(green, folder, fault, changed):
         sightings = run_guards(children, folder, fault.noticed_by, limit)
-    return msgspec.structs.replace(outcome, seconds=round(time.monotonic() - begin, 1), sightings=sightings)
+    return msgspec.structs.replace(
+        outcome, seconds=round(time.monotonic() - begin, 1), sightings=sightings
+    )
 
 
 def modules(root: Path) -> list[str]:
     """Return the modules of the package that define a function or a class."""
     paths = sorted((root / "dpverify").rglob("*.py"))
-    defining = [path for path in paths if any(word in path.read_text("utf-8") for word in ("def ", "class "))]
+    defining = [
+        path
+        for path in paths
+        if any(word in path.read_text("utf-8") for word in ("def ", "class "))
+    ]
     return [".".join(path.relative_to(root).with_suffix("").parts) for path in defining]

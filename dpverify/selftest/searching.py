@@ -51,17 +51,25 @@ class PlantedInequalities(Record, frozen=True, kw_only=True):
     def named(self, glob: str) -> PlantedInequalities:
         """Return only the inequalities whose names match."""
         false, true = (
-            [inequality for inequality in inequalities if fnmatchcase(inequality.name, glob)]
+            [
+                inequality
+                for inequality in inequalities
+                if fnmatchcase(inequality.name, glob)
+            ]
             for inequalities in (self.false, self.true)
         )
-        return PlantedInequalities(kinds=self.kinds, domains=self.domains, false=false, true=true)
+        return PlantedInequalities(
+            kinds=self.kinds, domains=self.domains, false=false, true=true
+        )
 
     def statement(self, inequality: PlantedInequality) -> Statement:
         """Return the inequality as a statement of the ledger."""
         formula = parse_relation(inequality.says)
         requires = tuple(map(parse_relation, inequality.requires))
         (relation,), (lhs, rhs) = formula.ops, formula.operands
-        names = frozenset[str]().union(*map(free_names, (*formula.operands, *_operands(requires))))
+        names = frozenset[str]().union(
+            *map(free_names, (*formula.operands, *_operands(requires)))
+        )
         return Statement(
             key=f"planted:{inequality.name}",
             variant="printed",
@@ -104,12 +112,18 @@ def hunt(statement: Statement, budget: str, seconds: float, seed: int) -> Trial:
     context = Context(statement, BUDGETS[budget], seed, CHECK.name, share=seconds)
     result = CHECK.run_block(context, 0)
     parameters = {name: _shown(number) for name, number in _smallest(result).items()}
-    return Trial(seed=seed, points=result.n or 0, found=parameters, bits=_bits(parameters))
+    return Trial(
+        seed=seed, points=result.n or 0, found=parameters, bits=_bits(parameters)
+    )
 
 
 def _smallest(result: CheckResult) -> Mapping[str, Number]:
     return next(
-        (counterexample.parameters for counterexample in result.counterexamples if counterexample.kind == "smallest"),
+        (
+            counterexample.parameters
+            for counterexample in result.counterexamples
+            if counterexample.kind == "smallest"
+        ),
         {},
     )
 
@@ -131,13 +145,19 @@ def judge_search(
 ) -> SearchRun:
     """Return the results of searches on all or some inequalities; ``seeds`` has the number of seeds for each budget."""
     shares = {budget: index().search_seconds[budget] for budget in seeds}
-    chosen = [inequality for inequality in (*planted.false, *planted.true) if not among or inequality.name in among]
+    chosen = [
+        inequality
+        for inequality in (*planted.false, *planted.true)
+        if not among or inequality.name in among
+    ]
     hunted: list[Hunted] = []
     for inequality in chosen:
         report(len(hunted), len(chosen), inequality.name)
         statement = planted.statement(inequality)
         trials = {
-            budget: [hunt(statement, budget, shares[budget], seed) for seed in range(count)]
+            budget: [
+                hunt(statement, budget, shares[budget], seed) for seed in range(count)
+            ]
             for budget, count in seeds.items()
         }
         hunted.append(

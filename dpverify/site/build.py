@@ -26,10 +26,19 @@ from dpverify.report.pages.rules import rules_page
 from dpverify.report.pages.write import drawn_elsewhere, other_pages
 from dpverify.report.pages.write import render_report as render
 from dpverify.site.claims import TABLE, claim_pages
-from dpverify.site.output import FRONT_PAGE, START_PAGE, check_out, check_picture, publish
+from dpverify.site.output import (
+    FRONT_PAGE,
+    START_PAGE,
+    check_out,
+    check_picture,
+    publish,
+)
 from dpverify.symbolic.rules import CATALOGUE
 
-_FENCE = re.compile(r"^(?P<fence>[ \t>\d.)*+-]*(?:`{3,}|~{3,}|:{3,}))(?P<info>[ \t]*(?:\\*\{|&)[^\n]*)$", re.MULTILINE)
+_FENCE = re.compile(
+    r"^(?P<fence>[ \t>\d.)*+-]*(?:`{3,}|~{3,}|:{3,}))(?P<info>[ \t]*(?:\\*\{|&)[^\n]*)$",
+    re.MULTILINE,
+)
 
 
 def plain_fences(text: str) -> str:
@@ -37,9 +46,20 @@ def plain_fences(text: str) -> str:
     return _FENCE.sub(r"\g<fence>text", text)
 
 
-PACKAGES = ("harness", "privacy", "problems", "symbolic", "ledger", "train", "compare", "calibrate")
+PACKAGES = (
+    "harness",
+    "privacy",
+    "problems",
+    "symbolic",
+    "ledger",
+    "train",
+    "compare",
+    "calibrate",
+)
 
-_LINK = re.compile(r"(?<!!)\[(?P<text>(?:[^\[\]]|\\[\[\]])*)\]\((?P<target>[^()\s:#]+)(?P<anchor>#[^()\s]*)?\)")
+_LINK = re.compile(
+    r"(?<!!)\[(?P<text>(?:[^\[\]]|\\[\[\]])*)\]\((?P<target>[^()\s:#]+)(?P<anchor>#[^()\s]*)?\)"
+)
 _PATH = re.compile(r"(?:\w[\w.+-]*/)*\w[\w.+-]*", re.ASCII)
 _MATH = re.compile(r"\$`(.+?)`\$")
 
@@ -60,7 +80,12 @@ CONFIG = {
     "myst_enable_extensions": ["dollarmath", "alert"],
     "myst_fence_as_directive": ["math"],
     "myst_heading_anchors": 4,
-    "myst_disable_syntax": ["myst_role", "myst_line_comment", "myst_block_break", "myst_target"],
+    "myst_disable_syntax": [
+        "myst_role",
+        "myst_line_comment",
+        "myst_block_break",
+        "myst_target",
+    ],
     "myst_url_schemes": ["http", "https", "mailto"],
     "html_math_renderer": "mathml",
     "html_theme": "furo",
@@ -74,14 +99,18 @@ CONFIG = {
     "html_show_copyright": False,
     "html_codeblock_linenos_style": "table",
     "autodoc_typehints": "none",
-    "napoleon_use_param": False,  # types are prose, such as "array, shape (steps,)", and cannot be linked
+    # types are prose, such as "array, shape (steps,)", and cannot be linked
+    "napoleon_use_param": False,
     "napoleon_use_rtype": False,
-    # No warnings about HTML anchors, which a test checks, or about pages whose first heading is not of level 1.
+    # No warnings about HTML anchors, which a test checks, or about pages whose first
+    # heading is not of level 1.
     "suppress_warnings": ["myst.xref_missing", "myst.header"],
 }
 
 
-def build_site(out: Path, reports: Path, specs: Specs, commands: str, checks: str = PAPERS) -> list[str]:
+def build_site(
+    out: Path, reports: Path, specs: Specs, commands: str, checks: str = PAPERS
+) -> list[str]:
     """Write the site to a folder, and return the lines of Sphinx's warnings.
 
     ``commands`` is the page of the command line, and ``checks`` is the package with the checks of the papers.
@@ -95,32 +124,58 @@ def build_site(out: Path, reports: Path, specs: Specs, commands: str, checks: st
         warnings = io.StringIO()
         for name, content in site_files(reports, specs, commands, checks).items():
             if not _PATH.fullmatch(name):
-                raise ReportError(f"{name!r} is not a name that a page of the site can have")
+                raise ReportError(
+                    f"{name!r} is not a name that a page of the site can have"
+                )
             path = source / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         Sphinx(
-            str(source), None, str(built), str(Path(work) / "doctrees"), "html", CONFIG, status=None, warning=warnings
+            str(source),
+            None,
+            str(built),
+            str(Path(work) / "doctrees"),
+            "html",
+            CONFIG,
+            status=None,
+            warning=warnings,
         ).build()
         (built / START_PAGE).write_bytes((built / FRONT_PAGE).read_bytes())
         publish(built, out)
     return warnings.getvalue().splitlines()
 
 
-def site_files(reports: Path, specs: Specs, commands: str, checks: str = PAPERS) -> dict[str, bytes]:
+def site_files(
+    reports: Path, specs: Specs, commands: str, checks: str = PAPERS
+) -> dict[str, bytes]:
     """Return all input files of Sphinx by path: the report, the claims, the guides, the commands and the API."""
     runs = ordered_runs(recorded(reports))
     other_names = other_pages(reports)
     pages_of_papers = render(runs, specs.papers, other_names, drawn_elsewhere(reports))
     files = {f"reports/{name}": content for name, content in pages_of_papers.items()}
     for page in other_names:
-        paths = [reports / f"{page}.md", *(reports / "figures").glob(f"{FIGURES.get(page, page)}*.svg")]
-        files |= {f"reports/{path.relative_to(reports).as_posix()}": _of_folder(path) for path in paths}
-    pages = {name: content.decode() for name, content in files.items() if name.endswith(".md")}
+        paths = [
+            reports / f"{page}.md",
+            *(reports / "figures").glob(f"{FIGURES.get(page, page)}*.svg"),
+        ]
+        files |= {
+            f"reports/{path.relative_to(reports).as_posix()}": _of_folder(path)
+            for path in paths
+        }
+    pages = {
+        name: content.decode()
+        for name, content in files.items()
+        if name.endswith(".md")
+    }
     if (rules := f"reports/{RULES}") in pages:
-        pages[rules] = rules_page({rule.name: rule.proof for rule in CATALOGUE.values()})
+        pages[rules] = rules_page(
+            {rule.name: rule.proof for rule in CATALOGUE.values()}
+        )
     pages |= claim_pages(runs, specs, checks, reports / "certificates")
-    pages = {name: text if name.startswith("source/") else plain_fences(text) for name, text in pages.items()}
+    pages = {
+        name: text if name.startswith("source/") else plain_fences(text)
+        for name, text in pages.items()
+    }
     pages |= (
         dict(_guides())
         | dict(_reference())
@@ -141,11 +196,17 @@ def site_files(reports: Path, specs: Specs, commands: str, checks: str = PAPERS)
         ],
     )
     pages["README.md"] += _toctree("Guides", guides)
-    pages["README.md"] += _toctree("Reference", [name for name in pages if name.startswith("api/")])
+    pages["README.md"] += _toctree(
+        "Reference", [name for name in pages if name.startswith("api/")]
+    )
     listed = {*guides, "README.md"}
     for name, text in pages.items():
-        alone = name not in listed and not name.startswith(("reports/", "claims/", "source/", "api/"))
-        files[name] = _adapted(name, f"---\norphan: true\n---\n\n{text}" if alone else text, pages).encode()
+        alone = name not in listed and not name.startswith(
+            ("reports/", "claims/", "source/", "api/")
+        )
+        files[name] = _adapted(
+            name, f"---\norphan: true\n---\n\n{text}" if alone else text, pages
+        ).encode()
     return files
 
 
@@ -165,7 +226,12 @@ def _guides() -> Iterator[tuple[str, str]]:
     specs = bundled("specs")
     readme = root / "README.md"
     in_checkout = docs.parent == root
-    yield "README.md", readme.read_text(encoding="utf-8") if in_checkout else metadata("dpverify")["Description"] or ""
+    yield (
+        "README.md",
+        readme.read_text(encoding="utf-8")
+        if in_checkout
+        else metadata("dpverify")["Description"] or "",
+    )
     for name in ("CONTRIBUTING.md", "CHANGELOG.md") if in_checkout else ():
         yield name, (root / name).read_text(encoding="utf-8")
     folders = {
@@ -176,7 +242,10 @@ def _guides() -> Iterator[tuple[str, str]]:
     }
     for folder, base in folders.items():
         for path in sorted(folder.rglob("*.md")):
-            yield f"{base}/{path.relative_to(folder).as_posix()}", path.read_text(encoding="utf-8")
+            yield (
+                f"{base}/{path.relative_to(folder).as_posix()}",
+                path.read_text(encoding="utf-8"),
+            )
 
 
 def _reference() -> Iterator[tuple[str, str]]:
@@ -193,7 +262,9 @@ def _reference() -> Iterator[tuple[str, str]]:
 
 def _toctree(caption: str, names: list[str], page_name: str = "README.md") -> str:
     """Return a hidden table of contents, which only the sidebar shows."""
-    entries = [posixpath.relpath(name, posixpath.dirname(page_name) or ".") for name in names]
+    entries = [
+        posixpath.relpath(name, posixpath.dirname(page_name) or ".") for name in names
+    ]
     head = f":hidden:\n:caption: {caption}\n" if caption else ":hidden:\n"
     return "\n".join(["", "```{toctree}", head, *entries, "```", ""]) if names else ""
 
@@ -202,13 +273,17 @@ def _adapted(name: str, text: str, pages: Mapping[str, str]) -> str:
     """Return a page with formulas in MyST's syntax, and without links that do not lead to a page of the site."""
 
     def kept(link: re.Match[str]) -> str:
-        target = posixpath.normpath(posixpath.join(posixpath.dirname(name), link["target"]))
+        target = posixpath.normpath(
+            posixpath.join(posixpath.dirname(name), link["target"])
+        )
         folder = posixpath.join(target, "README.md")
         if target in pages:
             return link[0]
         if folder in pages:
             return md.link(
-                link["text"], posixpath.relpath(folder, posixpath.dirname(name) or ".") + (link["anchor"] or "")
+                link["text"],
+                posixpath.relpath(folder, posixpath.dirname(name) or ".")
+                + (link["anchor"] or ""),
             )
         return link["text"]
 

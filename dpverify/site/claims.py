@@ -29,7 +29,8 @@ from dpverify.report.statements import readings_block
 from dpverify.report.words import MARKS, instead_words, kind_words, reading_words
 from dpverify.site.needs import certificate_of, needs_of
 
-Names = dict[str, list[str]]  # module to the names imported from it; no names if the whole module is imported
+# module to the names imported from it; no names if the whole module is imported
+Names = dict[str, list[str]]
 
 FOLDER = "source"
 
@@ -41,10 +42,18 @@ def code_of(claim: str, source: str = PAPERS) -> dict[str, Names]:
     """
     paper, _, name = claim.partition(":")
     loaded = load_checks(source, paper)
-    judges = list(dict.fromkeys(entry.place.module for entry in loaded.entries(name))) if loaded else []
+    judges = (
+        list(dict.fromkeys(entry.place.module for entry in loaded.entries(name)))
+        if loaded
+        else []
+    )
     package = loaded.module if loaded else ""
     checks: Names = {module: [] for module in judges}
-    code_by_title: dict[str, Names] = {"Checks": checks, "Kernels": {}, "Bounds and derivations": {}}
+    code_by_title: dict[str, Names] = {
+        "Checks": checks,
+        "Kernels": {},
+        "Bounds and derivations": {},
+    }
     todo = list(judges)
     while todo:
         for home, imported in imported_names(todo.pop()):
@@ -56,16 +65,23 @@ def code_of(claim: str, source: str = PAPERS) -> dict[str, Names]:
                     todo.append(home)
                 continue
             kernel = ".algorithms" in home or ".accounting.algorithm" in home
-            names = code_by_title["Kernels" if kernel else "Bounds and derivations"].setdefault(home, [])
+            names = code_by_title[
+                "Kernels" if kernel else "Bounds and derivations"
+            ].setdefault(home, [])
             if imported and imported not in names:
                 names.append(imported)
-    return {title: dict(sorted(modules.items())) for title, modules in code_by_title.items() if modules}
+    return {
+        title: dict(sorted(modules.items()))
+        for title, modules in code_by_title.items()
+        if modules
+    }
 
 
 def code_block(code: Mapping[str, Names], up: str) -> str:
     """Return the links to the code behind a claim as markdown; ``up`` is the path from the page to the site's root."""
     return "\n\n".join(
-        f"{title}:\n\n" + md.bullets(_links(module, names, up) for module, names in modules.items())
+        f"{title}:\n\n"
+        + md.bullets(_links(module, names, up) for module, names in modules.items())
         for title, modules in code.items()
     )
 
@@ -73,7 +89,9 @@ def code_block(code: Mapping[str, Names], up: str) -> str:
 def _links(module: str, names: Sequence[str], up: str) -> str:
     page = f"{up}{page_of(module)}"
     short = md.code(module.removeprefix("dpverify.papers."))
-    links = ", ".join(md.link(md.code(name), f"{page}#{name}") for name in sorted(names))
+    links = ", ".join(
+        md.link(md.code(name), f"{page}#{name}") for name in sorted(names)
+    )
     return md.link(short, page) + (f": {links}" if links else "")
 
 
@@ -89,7 +107,13 @@ def source_page(module: str) -> str:
     if spec is None or spec.origin is None:
         raise ValueError(f"module must have Python source, got module={module!r}.")
     lines = Path(spec.origin).read_text(encoding="utf-8").splitlines()
-    return md.document(["---\norphan: true\nnosearch: true\n---", f"# {md.code(module)}", *_pieces(lines)])
+    return md.document(
+        [
+            "---\norphan: true\nnosearch: true\n---",
+            f"# {md.code(module)}",
+            *_pieces(lines),
+        ]
+    )
 
 
 def _pieces(lines: Sequence[str]) -> Iterator[str]:
@@ -97,14 +121,24 @@ def _pieces(lines: Sequence[str]) -> Iterator[str]:
     start = 0
     for node in ast.parse("\n".join(lines)).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
+            first = (
+                min(
+                    [
+                        node.lineno,
+                        *(decorator.lineno for decorator in node.decorator_list),
+                    ]
+                )
+                - 1
+            )
             yield _piece(lines, start, first)
             yield f"{md.anchor(node.name)}\n\n## {md.code(node.name)}"
             yield _piece(lines, first, node.end_lineno or first)
             start = node.end_lineno or first
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             names = [
-                name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+                name.id
+                for name in ast.walk(node)
+                if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
             ]
             yield _piece(lines, start, node.lineno - 1)
             yield "\n".join(map(md.anchor, names))
@@ -117,7 +151,11 @@ def _piece(lines: Sequence[str], start: int, end: int) -> str:
         start += 1
     text = "\n".join(lines[start:end]).rstrip()
     fence = "`" * max(6, 1 + max(map(len, re.findall("`+", text)), default=0))
-    return f"{fence}{{code-block}} python\n:lineno-start: {start + 1}\n\n{text}\n{fence}" if text else ""
+    return (
+        f"{fence}{{code-block}} python\n:lineno-start: {start + 1}\n\n{text}\n{fence}"
+        if text
+        else ""
+    )
 
 
 def _is_inside(module: str, package: str) -> bool:
@@ -142,7 +180,10 @@ HOW_TO_READ = (
 
 
 def claim_pages(
-    runs: Mapping[str, Run], specs: Specs, checks: str = PAPERS, certificates: Path | None = None
+    runs: Mapping[str, Run],
+    specs: Specs,
+    checks: str = PAPERS,
+    certificates: Path | None = None,
 ) -> dict[str, str]:
     """Return the table, a page for each claim, and pages with the source of their code, as path to text.
 
@@ -153,15 +194,26 @@ def claim_pages(
         for used in uses:
             used_by.setdefault(used, []).append(claim)
     judged = {result.claim for run in runs.values() for result in run.results}
-    pages = {TABLE: _table([result for run in ordered_runs(runs).values() for result in run.results])}
+    pages = {
+        TABLE: _table(
+            [result for run in ordered_runs(runs).values() for result in run.results]
+        )
+    }
     for key, run in runs.items():
         places = lay_out(key, run).places(run)
         proofs = _proof_page(specs.papers.get(key), judged)
         for group in by_claim(run.results):
             claim = group[0].claim
             code = code_of(claim, checks)
-            pages |= {page_of(module): source_page(module) for modules in code.values() for module in modules}
-            around = {"Rests on": specs.uses().get(claim, ()), "Used by": used_by.get(claim, ())}
+            pages |= {
+                page_of(module): source_page(module)
+                for modules in code.values()
+                for module in modules
+            }
+            around = {
+                "Rests on": specs.uses().get(claim, ()),
+                "Used by": used_by.get(claim, ()),
+            }
             links = [
                 f"{word}: {', '.join(md.link(md.code(key), _page(key, '../')) for key in related if key in judged)}."
                 for word, related in around.items()
@@ -191,11 +243,19 @@ def _proof_page(paper: PaperSpec | None, judged: Collection[str]) -> ProofPage |
         return None
     key = paper.info.key
     places = Places({claim: f"{claim.partition(':')[2]}.md" for claim in judged})
-    lines = ProofLines(key, proof_book(paper), places, f"{ROOT}reports/{RULES}", f"{ROOT}reports/{key}/{PROOFS}")
+    lines = ProofLines(
+        key,
+        proof_book(paper),
+        places,
+        f"{ROOT}reports/{RULES}",
+        f"{ROOT}reports/{key}/{PROOFS}",
+    )
     return ProofPage(lines, paper.claims)
 
 
-def _proofs(claim: str, page: ProofPage | None, certificates: Path | None) -> Iterator[str]:
+def _proofs(
+    claim: str, page: ProofPage | None, certificates: Path | None
+) -> Iterator[str]:
     """Yield the proofs of a claim, with the side conditions of each line."""
     proofs = () if page is None else page.book.proofs_of(claim.partition(":")[2])
     if page is None or not proofs:
@@ -203,8 +263,14 @@ def _proofs(claim: str, page: ProofPage | None, certificates: Path | None) -> It
     yield f"## {'Proof' if len(proofs) == 1 else 'Proofs'}"
     yield HOW_TO_READ
     for proof in proofs:
-        choices = "".join(f", {name} = {value}" for name, value in proof.reading.items())
-        certificate = None if certificates is None else certificate_of(certificates, page.lines.key, proof)
+        choices = "".join(
+            f", {name} = {value}" for name, value in proof.reading.items()
+        )
+        certificate = (
+            None
+            if certificates is None
+            else certificate_of(certificates, page.lines.key, proof)
+        )
         needs = {} if certificate is None else needs_of(certificate, proof, page.lines)
         yield f"### {VARIANTS[proof.variant]}{choices}"
         yield from replace(page, lines=replace(page.lines, needs=needs)).alone(proof)

@@ -28,7 +28,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
 class MergedKinds(Filter):  # type: ignore[misc]  # Pygments ships no types
     """Merge neighbouring tokens of the same kind. All kinds without a colour count as one kind."""
 
-    def filter(self, lexer: Lexer, stream: Iterable[tuple[_TokenType, str]]) -> Iterator[tuple[_TokenType, str]]:
+    def filter(
+        self, lexer: Lexer, stream: Iterable[tuple[_TokenType, str]]
+    ) -> Iterator[tuple[_TokenType, str]]:
         """Yield the merged tokens."""
         kinds = ((_kind(token), text) for token, text in stream)
         for kind, pieces in groupby(kinds, key=itemgetter(0)):

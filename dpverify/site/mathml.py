@@ -85,7 +85,9 @@ _ALIGNED = re.compile(r"\\(?P<edge>begin|end)\{aligned\}")
 _ROW_OF_ONE = re.compile(r"<mrow>(<(m[in])>[^<]*</\2>)</mrow>")
 _ONLY_ROW = re.compile(r"^(<math[^>]*>)<mrow>(.*)</mrow>(</math>)$", re.DOTALL)
 _CODE = re.compile(r"&#x([0-9A-F]{5});")
-_STRETCHED = re.compile(r' stretchy="true" fence="true"(?= form="(?:pre|post)fix">[()\[\]{}|⌊⌋⌈⌉]</mo>)')
+_STRETCHED = re.compile(
+    r' stretchy="true" fence="true"(?= form="(?:pre|post)fix">[()\[\]{}|⌊⌋⌈⌉]</mo>)'
+)
 """Attributes that a bracket has by default (MathML Core, operator dictionary)."""
 LONGEST = 20_000  # letters of a formula
 
@@ -105,7 +107,9 @@ def typeset(latex: str, display: str) -> str:
     """
     try:
         markup = (
-            str(convert(_ALIGNED.sub(r"\\\g<edge>{split}", latex), display=display)) if len(latex) <= LONGEST else ""
+            str(convert(_ALIGNED.sub(r"\\\g<edge>{split}", latex), display=display))
+            if len(latex) <= LONGEST
+            else ""
         )
     except Exception:  # noqa: BLE001  the converter's errors for damaged formulas are of many types
         markup = ""
@@ -115,8 +119,12 @@ def typeset(latex: str, display: str) -> str:
 def _short(markup: str) -> str:
     """Shorten a formula: drop the namespace, inline display, a single outer row, and character codes of letters."""
     plain = _ONLY_ROW.sub(r"\1\2\3", markup) if _has_one_row(markup) else markup
-    plain = plain.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "").replace(' display="inline"', "")
-    letters = _CODE.sub(lambda match: escape(chr(int(match[1], 16))), _ROW_OF_ONE.sub(r"\1", plain))
+    plain = plain.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "").replace(
+        ' display="inline"', ""
+    )
+    letters = _CODE.sub(
+        lambda match: escape(chr(int(match[1], 16))), _ROW_OF_ONE.sub(r"\1", plain)
+    )
     return _STRETCHED.sub("", letters)
 
 
@@ -134,16 +142,23 @@ def is_formula(markup: str) -> bool:
     return root.tag == f"{MATHML}math" and all(
         element.tag.startswith(MATHML)
         and element.tag.removeprefix(MATHML) in ELEMENTS
-        and all(name in ATTRIBUTES and _VALUE.fullmatch(value) for name, value in element.attrib.items())
+        and all(
+            name in ATTRIBUTES and _VALUE.fullmatch(value)
+            for name, value in element.attrib.items()
+        )
         for element in root.iter()
     )
 
 
 def _inline(writer: HTML5Translator, node: nodes.math) -> None:
-    writer.body.append(f'<span class="math-inline">{typeset(node.astext(), "inline")}</span>')
+    writer.body.append(
+        f'<span class="math-inline">{typeset(node.astext(), "inline")}</span>'
+    )
     raise nodes.SkipNode
 
 
 def _block(writer: HTML5Translator, node: nodes.math_block) -> None:
-    writer.body.append(f'<div class="math-block">{typeset(node.astext(), "block")}</div>\n')
+    writer.body.append(
+        f'<div class="math-block">{typeset(node.astext(), "block")}</div>\n'
+    )
     raise nodes.SkipNode

@@ -19,7 +19,10 @@ LISTENER_PRIORITY = 400  # priority of a listener; the theme has Sphinx's defaul
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     navigation = Navigation()
-    app.connect("env-check-consistency", lambda _, environment: navigation.read(environment.toctree_includes))
+    app.connect(
+        "env-check-consistency",
+        lambda _, environment: navigation.read(environment.toctree_includes),
+    )
     app.connect("html-page-context", navigation.replace, priority=LISTENER_PRIORITY)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -33,10 +36,19 @@ class Navigation:
 
     def read(self, includes: Mapping[str, list[str]]) -> None:
         """Store which pages the tree has, at the start of a build."""
-        self.listed = {page for pages in includes.values() for page in pages} | includes.keys()
+        self.listed = {
+            page for pages in includes.values() for page in pages
+        } | includes.keys()
         self.made.clear()
 
-    def replace(self, app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
+    def replace(
+        self,
+        app: Sphinx,
+        page: str,
+        template: str,
+        context: dict[str, Any],
+        doctree: object,
+    ) -> None:
         """Make the theme use the navigation of the page, or of its folder if the page is not in the tree."""
         make: Callable[..., str] | None = context.get("toctree")
         if make is None:

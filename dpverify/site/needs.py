@@ -14,7 +14,13 @@ from dpverify.ledger.formula.prefix import INDICES, PrefixReader
 from dpverify.ledger.proofs.book import Proof
 from dpverify.ledger.proofs.chains import ChainLine, Reason, parse_chain
 from dpverify.report import markdown as md
-from dpverify.report.origins import Granted, is_bound_of_letter, is_obvious, is_same, origin
+from dpverify.report.origins import (
+    Granted,
+    is_bound_of_letter,
+    is_obvious,
+    is_same,
+    origin,
+)
 from dpverify.report.pages.rules import ProofLines, rules
 
 MOST_CHARACTERS = 250  # of the LaTeX of a condition; a longer condition is not shown
@@ -28,7 +34,8 @@ class InstanceFact:
     source: str
     name: str
     where: Mapping[str, Any]
-    granted: tuple[Granted, ...]  # relations that hold at this place in addition to the statement's conditions
+    # relations that hold at this place in addition to the statement's conditions
+    granted: tuple[Granted, ...]
     depth: int  # number of index ranges around the fact
 
 
@@ -39,7 +46,9 @@ def certificates(folder: Path) -> Mapping[tuple[str, str], Sequence[dict[str, An
     for path in sorted(folder.glob("*.json")):
         data = json.loads(path.read_text(encoding="utf-8"))
         statement = data["statement"]
-        by_statement.setdefault((statement["claim"], statement["variant"]), []).append(data)
+        by_statement.setdefault((statement["claim"], statement["variant"]), []).append(
+            data
+        )
     return by_statement
 
 
@@ -51,15 +60,29 @@ def certificate_of(folder: Path, key: str, proof: Proof) -> dict[str, Any] | Non
     return None
 
 
-def needs_of(certificate: dict[str, Any], proof: Proof, lines: ProofLines) -> dict[int, str]:
+def needs_of(
+    certificate: dict[str, Any], proof: Proof, lines: ProofLines
+) -> dict[int, str]:
     """Return the side conditions of lines as markdown, by line number.
 
     A line is left out if it has none, or if its use of the rule cannot be identified in the certificate.
     """
-    cited = [line for line in _cited(parse_chain(proof.chain).lines) if line.reason is not None]
+    cited = [
+        line
+        for line in _cited(parse_chain(proof.chain).lines)
+        if line.reason is not None
+    ]
     whole = _Needs(certificate, certificate["statement"], lines)
-    texts = {line.number: whole.of_text(line.reason) for line in cited if line.reason is not None}
-    divided = [lemma for lemma in certificate["lemmas"] if not lemma["name"].startswith("lemma ")]
+    texts = {
+        line.number: whole.of_text(line.reason)
+        for line in cited
+        if line.reason is not None
+    }
+    divided = [
+        lemma
+        for lemma in certificate["lemmas"]
+        if not lemma["name"].startswith("lemma ")
+    ]
     for needs in [whole, *(_Needs(certificate, lemma, lines) for lemma in divided)]:
         for line, fact in needs.matches(cited):
             texts[line.number] = texts[line.number] or needs.text(fact)
@@ -71,36 +94,49 @@ def _cited(chain: Sequence[ChainLine]) -> Iterator[ChainLine]:
     for line in chain:
         for _, part in line.cases:
             yield from _cited(part)
-        if line.induction is None:  # the certificate has other statements for an induction
+        # the certificate has other statements for an induction
+        if line.induction is None:
             yield line
 
 
 class _Needs:
     """The uses of rules and statements in one statement of a certificate."""
 
-    def __init__(self, certificate: dict[str, Any], body: dict[str, Any], lines: ProofLines) -> None:
+    def __init__(
+        self, certificate: dict[str, Any], body: dict[str, Any], lines: ProofLines
+    ) -> None:
         self.lines = lines
         self.body = body
         self.table = certificate["table"]
         self.lemmas = {lemma["name"]: lemma for lemma in certificate["lemmas"]}
         reader = PrefixReader(self.table)
         conditions = [*body["conditions"], *body["local"]["conditions"]]
-        self.granted = [Granted(reader.relation(c), "") for c in conditions if c[0] in _COMPARISONS]
+        self.granted = [
+            Granted(reader.relation(c), "") for c in conditions if c[0] in _COMPARISONS
+        ]
         self.facts = [*self._facts(body["body"], (), 0)]
 
-    def _facts(self, items: Sequence[Any], granted: tuple[Granted, ...], depth: int) -> Iterator[InstanceFact]:
+    def _facts(
+        self, items: Sequence[Any], granted: tuple[Granted, ...], depth: int
+    ) -> Iterator[InstanceFact]:
         for item in items:
             if "within" in item:
                 yield from self._facts(item["facts"], granted, depth + 1)
             elif "split" in item:
                 for sign, part in ((">=", "then"), ("<", "else")):
-                    case = PrefixReader(self.table).relation([sign, item["split"], ["q", "0"]])
-                    yield from self._facts(item[part], (*granted, Granted(case, "this case")), depth)
+                    case = PrefixReader(self.table).relation(
+                        [sign, item["split"], ["q", "0"]]
+                    )
+                    yield from self._facts(
+                        item[part], (*granted, Granted(case, "this case")), depth
+                    )
             elif item["by"][0] == "instance":
                 source, name, where = item["by"][1:]
                 yield InstanceFact(source, name, where, granted, depth)
 
-    def matches(self, lines: Sequence[ChainLine]) -> Iterator[tuple[ChainLine, InstanceFact]]:
+    def matches(
+        self, lines: Sequence[ChainLine]
+    ) -> Iterator[tuple[ChainLine, InstanceFact]]:
         """Yield pairs of line and use, for names with as many citing lines as different uses."""
         by_name: dict[tuple[str, str], list[InstanceFact]] = {}
         for fact in self.facts:
@@ -119,33 +155,67 @@ class _Needs:
         """Return the source and the name under which a certificate lists the reason of a line."""
         if reason.kind == "claim":
             return "premise", f"{reason.variant} claim {reason.name}"
-        return ("lemma" if reason.name in self.lines.book.lemmas else "rule"), reason.name
+        return (
+            "lemma" if reason.name in self.lines.book.lemmas else "rule"
+        ), reason.name
 
     def of_text(self, reason: Reason) -> str:
         """Return the side conditions of a line whose text specifies every letter of the rule's conditions."""
         rule = rules().get(reason.name)
         if reason.kind or rule is None or reason.name in self.lines.book.lemmas:
             return ""
-        values = {argument.name: argument.value for argument in reason.arguments if not argument.index}
-        conditions = [condition for condition in rule["conditions"] if condition[0] in _COMPARISONS]
-        letters = {letter for c in conditions for letter in free_names(PrefixReader().relation(c))}
+        values = {
+            argument.name: argument.value
+            for argument in reason.arguments
+            if not argument.index
+        }
+        conditions = [
+            condition
+            for condition in rule["conditions"]
+            if condition[0] in _COMPARISONS
+        ]
+        letters = {
+            letter
+            for c in conditions
+            for letter in free_names(PrefixReader().relation(c))
+        }
         if not letters or not letters <= values.keys():
             return ""
-        return self._listed([PrefixReader(values=values).relation(c) for c in conditions], self.granted, is_rule=True)
+        return self._listed(
+            [PrefixReader(values=values).relation(c) for c in conditions],
+            self.granted,
+            is_rule=True,
+        )
 
     def text(self, fact: InstanceFact) -> str:
         """Return the conditions of a use with their origins, without conditions that follow from signs of letters."""
         granted = [*self.granted, *fact.granted]
-        text = self._listed([*self._conditions(fact)], granted, is_rule=fact.source == "rule")
+        text = self._listed(
+            [*self._conditions(fact)], granted, is_rule=fact.source == "rule"
+        )
         letters = ", ".join(md.inline_math(letter) for letter in INDICES[: fact.depth])
-        return f"{text}, for every {letters} of the sum" if text and fact.depth else text
+        return (
+            f"{text}, for every {letters} of the sum" if text and fact.depth else text
+        )
 
-    def _listed(self, conditions: Sequence[Compare], granted: Sequence[Granted], *, is_rule: bool) -> str:
-        parts = [self._part(c, granted, is_rule=is_rule) for c in conditions if not is_obvious(c, granted)]
+    def _listed(
+        self,
+        conditions: Sequence[Compare],
+        granted: Sequence[Granted],
+        *,
+        is_rule: bool,
+    ) -> str:
+        parts = [
+            self._part(c, granted, is_rule=is_rule)
+            for c in conditions
+            if not is_obvious(c, granted)
+        ]
         shown = list(dict.fromkeys(filter(None, parts)))
         return f"needs {'; '.join(shown)}" if shown else ""
 
-    def _part(self, condition: Compare, granted: Sequence[Granted], *, is_rule: bool) -> str:
+    def _part(
+        self, condition: Compare, granted: Sequence[Granted], *, is_rule: bool
+    ) -> str:
         """Return a condition with its origin; empty if it is too long, or the domain of a letter of both statements."""
         text = self.lines.latex(condition)
         source = origin(condition, granted)
@@ -155,19 +225,31 @@ class _Needs:
             return md.inline_math(text)
         if is_same(condition, source.relation):
             is_domain = not is_rule and not source.by and is_bound_of_letter(condition)
-            return "" if is_domain else md.inline_math(text) + (f" by {source.by}" if source.by else "")
+            return (
+                ""
+                if is_domain
+                else md.inline_math(text) + (f" by {source.by}" if source.by else "")
+            )
         return f"{md.inline_math(text)} by {source.by or md.inline_math(self.lines.latex(source.relation))}"
 
     def _conditions(self, fact: InstanceFact) -> Iterator[Compare]:
         """Yield the comparisons that a use requires."""
-        record = {"rule": rules(), "lemma": self.lemmas, "premise": self.body["premises"]}[fact.source].get(fact.name)
+        record = {
+            "rule": rules(),
+            "lemma": self.lemmas,
+            "premise": self.body["premises"],
+        }[fact.source].get(fact.name)
         if record is None:
             return
         outside = PrefixReader(self.table, depth=fact.depth)
         values: dict[str, Formula] = {}
         functions: dict[str, tuple[str, Any]] = {}
         for letter, value in fact.where.items():
-            if record["letters"].get(letter) == "sequence" and isinstance(value, list) and len(value) == 2:
+            if (
+                record["letters"].get(letter) == "sequence"
+                and isinstance(value, list)
+                and len(value) == 2
+            ):
                 functions[letter] = (value[0], value[1])
             elif record["letters"].get(letter) not in FUNCTIONS:
                 values[letter] = outside.formula(value)

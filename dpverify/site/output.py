@@ -16,14 +16,22 @@ _KEPT = re.compile(r"(<pre\b.*?</pre>|<script\b.*?</script>)", re.DOTALL)
 _INDENTATION = re.compile(r"[ \t]*\n\s*")
 _WORD = re.compile(r'<span class="pre">([^<]*)</span>')
 _NUMBER = re.compile(r'<span class="normal">( *\d+)</span>')
-_NAME = re.compile(r'<span class="std std-(?:doc|ref)">((?:(?!</?span).)*)</span>', re.DOTALL)
+_NAME = re.compile(
+    r'<span class="std std-(?:doc|ref)">((?:(?!</?span).)*)</span>', re.DOTALL
+)
 _LONG_CODE = 'class="docutils literal notranslate"'
 _CODE = 'class="notranslate"'
-_ICON = re.compile(r'(<(?:span|i) class="icon")?(>?)<svg(?: class="([\w-]+)")?><use href="#svg-([a-z-]+)"></use></svg>')
+_ICON = re.compile(
+    r'(<(?:span|i) class="icon")?(>?)<svg(?: class="([\w-]+)")?><use href="#svg-([a-z-]+)"></use></svg>'
+)
 _TITLES = {"menu": "Menu", "toc": "Contents", "arrow-right": "Expand"}
-_ICONS_OF_TOGGLE = re.compile(r'\s*<svg class="theme-icon-[a-z-]+"><use href="#svg-[a-z-]+"></use></svg>')
+_ICONS_OF_TOGGLE = re.compile(
+    r'\s*<svg class="theme-icon-[a-z-]+"><use href="#svg-[a-z-]+"></use></svg>'
+)
 _TOGGLE_LABEL = 'aria-label="Toggle Light / Dark / Auto color theme"'
-_NO_CLASS = re.compile(r' class="(?:reference internal|toctree-l\d|row-odd|row-even|tex2jax_ignore mathjax_ignore)"')
+_NO_CLASS = re.compile(
+    r' class="(?:reference internal|toctree-l\d|row-odd|row-even|tex2jax_ignore mathjax_ignore)"'
+)
 """Classes that no style sheet uses after ``shorten_style``; site.css does not use them either."""
 _IMPLIED = re.compile(
     r"</(?:li|t[dhr])>|</p>(?=\s*<(?:p|[uod]l|div|table|section|blockquote|pre|h\d|/li|/t[dh]|/d[dt]|/div|/section|/blockquote)\b)"
@@ -37,7 +45,8 @@ _TAG = re.compile(r"<[a-z][^<>]*>", re.IGNORECASE)
 _QUOTED_VALUE = re.compile(r'(?<==)"([\w#./-]*[\w#.-])"(?=[ >])', re.ASCII)
 _MAP = re.compile(r"/\*# sourceMappingURL=\S+ \*/")
 
-MIN_SHARED_LENGTH = 1000  # a repeated path with more characters is written once in a figure
+# a repeated path with more characters is written once in a figure
+MIN_SHARED_LENGTH = 1000
 
 MIN_STYLE_USES = 3  # a style with more uses in a figure becomes a class
 
@@ -54,7 +63,9 @@ def shorten_page(page: str) -> str:
     """Return an HTML page without the indentation, quotes and elements that browsers and style sheets do not need."""
     pieces = _KEPT.split(_NUMBER.sub(r"\1", page))
     for place in range(0, len(pieces), 2):
-        flat = _WORD.sub(r"\1", _INDENTATION.sub("\n", pieces[place])).replace(_LONG_CODE, _CODE)
+        flat = _WORD.sub(r"\1", _INDENTATION.sub("\n", pieces[place])).replace(
+            _LONG_CODE, _CODE
+        )
         linked = _NO_CLASS.sub("", _NAME.sub(r"\1", flat))
         pieces[place] = _unquoted(_BREAK.sub("", _IMPLIED.sub("", _with_icons(linked))))
     for place in range(1, len(pieces), 2):
@@ -69,7 +80,9 @@ def _with_icons(html: str) -> str:
     def icon(element: re.Match[str]) -> str:
         opening, end, place, name = element.groups("")
         title = f' title="{_TITLES[name]}"' if opening else ""
-        return f'{opening}{title}{end}<svg class="{f"icon-{name} {place}".strip()}"></svg>'
+        return (
+            f'{opening}{title}{end}<svg class="{f"icon-{name} {place}".strip()}"></svg>'
+        )
 
     return _ICON.sub(icon, _ICONS_OF_TOGGLE.sub("", html)).replace(
         _TOGGLE_LABEL, _TOGGLE_LABEL.replace("aria-label", "title")
@@ -82,7 +95,9 @@ def _unquoted(html: str) -> str:
 
 def shorten_style(style: str) -> str:
     """Return a style sheet for the shortened pages, without the reference to a source map."""
-    selected = style.replace("a.reference", "a:any-link").replace(".reference", ":any-link")
+    selected = style.replace("a.reference", "a:any-link").replace(
+        ".reference", ":any-link"
+    )
     return _MAP.sub("", selected.replace("code.literal", "code.notranslate"))
 
 
@@ -90,20 +105,35 @@ def shorten_figure(figure: str) -> str:
     """Return an SVG figure with two decimals, without indentation and metadata, and with shared styles and paths."""
     flat = _INDENTATION.sub("\n", _METADATA.sub("", figure))
     short = _COORDINATES.sub(lambda coordinate: _DIGITS.sub(r"\1", coordinate[0]), flat)
-    short = _PATH.sub(lambda path: _LEADING_ZERO.sub("", _COMMAND_SPACE.sub(r"\1", path[0].strip())), short)
-    often = [style for style, count in Counter(_STYLE.findall(short)).items() if count > MIN_STYLE_USES]
+    short = _PATH.sub(
+        lambda path: _LEADING_ZERO.sub("", _COMMAND_SPACE.sub(r"\1", path[0].strip())),
+        short,
+    )
+    often = [
+        style
+        for style, count in Counter(_STYLE.findall(short)).items()
+        if count > MIN_STYLE_USES
+    ]
     names = {style: f"s{number}" for number, style in enumerate(often)}
     rules = "".join(f".{name}{{{style}}}" for style, name in names.items())
     head, mark, body = short.partition("</style>")
     if not mark or " class=" in body:
         return short
-    body = _STYLE.sub(lambda style: _class_or_style(style[0], names.get(style[1])), body)
+    body = _STYLE.sub(
+        lambda style: _class_or_style(style[0], names.get(style[1])), body
+    )
     shared_paths = ""
     for number, (path, count) in enumerate(Counter(_PATH.findall(body)).items()):
         if count > 1 and len(path) > MIN_SHARED_LENGTH:
             shared_paths += f'<path id="shared{number}" d="{path}"/>'
             body = body.replace(f'<path d="{path}"', f'<use href="#shared{number}"')
-    return head + rules + mark + (f"<defs>{shared_paths}</defs>" if shared_paths else "") + body
+    return (
+        head
+        + rules
+        + mark
+        + (f"<defs>{shared_paths}</defs>" if shared_paths else "")
+        + body
+    )
 
 
 def _class_or_style(attribute: str, name: str | None) -> str:
@@ -111,7 +141,12 @@ def _class_or_style(attribute: str, name: str | None) -> str:
 
 
 SCRIPT_MARK = "/* Generated by dpverify. */"
-END_MARKS = {".html": FIGURE_MARK, ".svg": FIGURE_MARK, ".js": SCRIPT_MARK, ".css": SCRIPT_MARK}
+END_MARKS = {
+    ".html": FIGURE_MARK,
+    ".svg": FIGURE_MARK,
+    ".js": SCRIPT_MARK,
+    ".css": SCRIPT_MARK,
+}
 """Last line of the files of a type. Files of other types, such as fonts, are the same in every build."""
 
 SHORTENED = {".html": shorten_page, ".svg": shorten_figure, ".css": shorten_style}
@@ -145,10 +180,16 @@ def check_out(out: Path) -> None:
 def publish(built: Path, out: Path) -> None:
     """Copy a site and add dpverify's markers. A ReportError is raised first if a file of someone else is in the way."""
     pages = {path.relative_to(built): _marked(path) for path in _files(built)}
-    changed = {name: content for name, content in pages.items() if not _same(out / name, content)}
+    changed = {
+        name: content
+        for name, content in pages.items()
+        if not _same(out / name, content)
+    }
     for name in changed:
         for parent in list(name.parents)[:-1]:
-            if os.path.lexists(out / parent) and ((out / parent).is_symlink() or not (out / parent).is_dir()):
+            if os.path.lexists(out / parent) and (
+                (out / parent).is_symlink() or not (out / parent).is_dir()
+            ):
                 raise _foreign(out / parent)
         if os.path.lexists(out / name) and not _is_ours(out / name):
             raise _foreign(out / name)
@@ -174,7 +215,11 @@ def _marked(path: Path) -> bytes:
     if shorten is not None:
         content = shorten(content.decode()).encode()
     mark = END_MARKS.get(path.suffix, "").encode()
-    return content if not mark or content.rstrip().endswith(mark) else content.rstrip() + b"\n" + mark + b"\n"
+    return (
+        content
+        if not mark or content.rstrip().endswith(mark)
+        else content.rstrip() + b"\n" + mark + b"\n"
+    )
 
 
 def _same(path: Path, content: bytes) -> bool:
@@ -186,7 +231,9 @@ def _is_ours(path: Path) -> bool:
         return False
     content = path.read_bytes()
     if path.suffix == ".inv":
-        return content.startswith(b"# Sphinx inventory version 2\n# Project: dpverify\n")
+        return content.startswith(
+            b"# Sphinx inventory version 2\n# Project: dpverify\n"
+        )
     mark = END_MARKS.get(path.suffix)
     return mark is not None and content.rstrip().endswith(mark.encode())
 

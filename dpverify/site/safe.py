@@ -50,9 +50,15 @@ def is_harmless_target(target: str) -> bool:
 
 def is_local_image(target: str, page: Path, source: Path) -> bool:
     """Test whether an image is a file in the site's source folder; ``page`` is the file that shows it."""
-    if "://" in target or _SCHEME.match(_INVISIBLE.sub("", target)) or target.startswith("//"):
+    if (
+        "://" in target
+        or _SCHEME.match(_INVISIBLE.sub("", target))
+        or target.startswith("//")
+    ):
         return False
-    file = source / target.lstrip("/") if target.startswith("/") else page.parent / target
+    file = (
+        source / target.lstrip("/") if target.startswith("/") else page.parent / target
+    )
     return file.resolve().is_relative_to(source.resolve()) and file.is_file()
 
 
@@ -67,7 +73,11 @@ def _clean(app: Sphinx, document: nodes.document) -> None:
     source = Path(app.srcdir)
     for raw in list(document.findall(nodes.raw)):
         if not is_harmless_html(raw.astext()):
-            node_type = nodes.literal if isinstance(raw.parent, nodes.TextElement) else nodes.literal_block
+            node_type = (
+                nodes.literal
+                if isinstance(raw.parent, nodes.TextElement)
+                else nodes.literal_block
+            )
             raw.replace_self(node_type(raw.astext(), raw.astext()))
     for link in [*document.findall(nodes.reference), *document.findall(nodes.target)]:
         if not is_harmless_target(str(link.get("refuri", ""))):

@@ -13,7 +13,9 @@ from dpverify.ledger.records import Status
 from dpverify.report.words import MARKS
 
 _LONGEST_FIRST = sorted(MARKS, key=len, reverse=True)
-_MARKED = re.compile("|".join(f"{re.escape(MARKS[status])} {status}" for status in _LONGEST_FIRST))
+_MARKED = re.compile(
+    "|".join(f"{re.escape(MARKS[status])} {status}" for status in _LONGEST_FIRST)
+)
 _STATUS = {f"{mark} {status}": status for status, mark in MARKS.items()}
 
 

@@ -8,15 +8,49 @@ from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dpverify.symbolic.certify.judge import check_derivation
-    from dpverify.symbolic.derive.steps import Case, Cases, Derivation, DerivationError, Premise, Step, premise_of
+    from dpverify.symbolic.derive.steps import (
+        Case,
+        Cases,
+        Derivation,
+        DerivationError,
+        Premise,
+        Step,
+        premise_of,
+    )
     from dpverify.symbolic.exact.evaluate import evaluate_statement
-    from dpverify.symbolic.exact.numbers import DomainError, EvaluationError, Exact, UndecidedError, UnsupportedError
-    from dpverify.symbolic.expressions.functions import HOLE, Bit, Inner, Log2, Moment, Norm, PopCount
-    from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Range, SetBits, integer, real
-    from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_sides, sympy_symbols
+    from dpverify.symbolic.exact.numbers import (
+        DomainError,
+        EvaluationError,
+        Exact,
+        UndecidedError,
+        UnsupportedError,
+    )
+    from dpverify.symbolic.expressions.functions import (
+        HOLE,
+        Bit,
+        Inner,
+        Log2,
+        Moment,
+        Norm,
+        PopCount,
+    )
+    from dpverify.symbolic.expressions.ranges import (
+        AnyVector,
+        GaussianNorm,
+        Range,
+        SetBits,
+        integer,
+        real,
+    )
+    from dpverify.symbolic.expressions.translation import (
+        sympy_conditions,
+        sympy_sides,
+        sympy_symbols,
+    )
     from dpverify.symbolic.rules import CATALOGUE, Rule
 
-# Modules are loaded when a name is first used, so that evaluation does not import sympy.
+# Modules are loaded when a name is first used, so that evaluation does not import
+# sympy.
 _HOMES = {
     "certify.judge": "check_derivation",
     "expressions.functions": "HOLE Bit Inner Log2 Moment Norm PopCount",

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from dpverify.train.records import Request, TrainResult
     from dpverify.train.run import train
 
-_HOMES = {"command": "run_party_command run_train", "records": "Request TrainResult", "run": "train"}
+_HOMES = {
+    "command": "run_party_command run_train",
+    "records": "Request TrainResult",
+    "run": "train",
+}
 
 __all__ = ["Request", "TrainResult", "run_party_command", "run_train", "train"]
 

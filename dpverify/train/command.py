@@ -19,7 +19,13 @@ from dpverify.report.numbers import show_float
 from dpverify.report.terminal import rounds_on_stderr
 from dpverify.report.words import plural
 from dpverify.train.ddp import ddp_epsilon
-from dpverify.train.records import NOT_CERTIFIED, PartyResult, Point, Request, TrainResult
+from dpverify.train.records import (
+    NOT_CERTIFIED,
+    PartyResult,
+    Point,
+    Request,
+    TrainResult,
+)
 from dpverify.train.run import train
 
 HOST = re.compile(r"[!-~]{1,255}")
@@ -27,7 +33,11 @@ PORT = re.compile(r"[0-9]{1,5}")  # ASCII digits only, and short enough for int(
 
 
 def run_train(
-    algorithm: str | None = None, *, json: str | None = None, figure: Path | None = None, **arguments: Any
+    algorithm: str | None = None,
+    *,
+    json: str | None = None,
+    figure: Path | None = None,
+    **arguments: Any,
 ) -> int:
     """Train as requested by ``Request(algorithm, **arguments)``, show the progress, and return the exit code.
 
@@ -39,7 +49,11 @@ def run_train(
         with rounds_on_stderr() as progress:
 
             def report(step: int, steps: int, point: Point) -> None:
-                progress(step, steps, f"loss {point.loss:.4g}, gradient norm {point.gradient_norm:.4g}")
+                progress(
+                    step,
+                    steps,
+                    f"loss {point.loss:.4g}, gradient norm {point.gradient_norm:.4g}",
+                )
 
             result = train(request, report, load(request, progress))
 
@@ -55,7 +69,13 @@ def run_train(
 
 
 def run_party_command(
-    request: Request, *, index: int, peers: str, json: str | None, timeout: float, patience: float
+    request: Request,
+    *,
+    index: int,
+    peers: str,
+    json: str | None,
+    timeout: float,
+    patience: float,
 ) -> int:
     """Run one party of the computation, write the public results (``-`` for stdout), and return the exit code.
 
@@ -75,14 +95,22 @@ def run_party_command(
             raise
         from dpverify.train.party import run_party  # the extra
 
-        how: dict[str, Any] = {"timeout": timeout, "patience": patience, "classes": dataset.classes}
+        how: dict[str, Any] = {
+            "timeout": timeout,
+            "patience": patience,
+            "classes": dataset.classes,
+        }
         run, s, sizes = run_party(index, addresses, rows, dataset.y, request, **how)
         privacy = NOT_CERTIFIED
         if request.delta is not None and s.sigma > 0.0:
             epsilon = ddp_epsilon(s, sizes, rows.shape[1], request.delta)
             guaranteed = f"epsilon = {epsilon:.6g}, delta = {request.delta:.6g}"
-            privacy = f"{guaranteed}, for replacing one example, certified in real arithmetic"
-        result = PartyResult(settings=s, privacy=privacy, w=run.w.tolist(), output=run.output.tolist())
+            privacy = (
+                f"{guaranteed}, for replacing one example, certified in real arithmetic"
+            )
+        result = PartyResult(
+            settings=s, privacy=privacy, w=run.w.tolist(), output=run.output.tolist()
+        )
         name = request.algorithm.name
         text = f"{name}, party {index} of {len(sizes)}: {s.steps} steps\nprivacy: {privacy}"
         deliver(text, encode(result), json, None, bytes)
@@ -93,7 +121,9 @@ def run_party_command(
         from dpverify.train.party import decline
 
         with suppress(ArgumentError, KeyboardInterrupt):
-            decline(index, read_peers(peers), request, timeout=timeout, patience=patience)
+            decline(
+                index, read_peers(peers), request, timeout=timeout, patience=patience
+            )
     return code
 
 
@@ -105,7 +135,9 @@ def load(request: Request, progress: Callable[[int, int, str], None]) -> Dataset
         progress(done, total, f"reading {data}")
 
     most_classes = request.algorithm.most_classes
-    return load_dataset(data, standardise=request.standardise, most=most_classes, progress=report)
+    return load_dataset(
+        data, standardise=request.standardise, most=most_classes, progress=report
+    )
 
 
 def read_peers(text: str) -> list[tuple[str, int]]:
@@ -113,7 +145,11 @@ def read_peers(text: str) -> list[tuple[str, int]]:
     addresses = []
     for part in text.split(","):
         host, _, port = part.strip().rpartition(":")
-        if not HOST.fullmatch(host) or not PORT.fullmatch(port) or not 0 < int(port) < 1 << 16:
+        if (
+            not HOST.fullmatch(host)
+            or not PORT.fullmatch(port)
+            or not 0 < int(port) < 1 << 16
+        ):
             raise ArgumentError("peers", part, "must be host:port, separated by commas")
         if (host, int(port)) in addresses:
             raise ArgumentError("peers", part, "must be another address for each party")
@@ -121,12 +157,15 @@ def read_peers(text: str) -> list[tuple[str, int]]:
     return addresses
 
 
-PRINTED_POINTS = 11  # points of the path in the summary, including the first and the last
+# points of the path in the summary, including the first and the last
+PRINTED_POINTS = 11
 
 
 def summary(result: TrainResult) -> str:
     """Return a summary of the run, in several lines."""
-    return "\n".join((*_setting(result), "", *_table(result.path), "", *_ending(result)))
+    return "\n".join(
+        (*_setting(result), "", *_table(result.path), "", *_ending(result))
+    )
 
 
 def _setting(result: TrainResult) -> Iterator[str]:
@@ -136,12 +175,23 @@ def _setting(result: TrainResult) -> Iterator[str]:
     yield f"{result.algorithm} on {data.name}: N = {data.n}, d = {data.d}, classes {data.called}"
     chosen = ", ".join(f"{letter} = {value}" for letter, value in shown_settings(s))
     yield f"{chosen}, seed {s.seed}"
-    bounds = f"G = {c.lipschitz:.6g}, L = {c.smoothness:.6g}, F(w_1) - inf F <= {c.gap:.6g}"
+    bounds = (
+        f"G = {c.lipschitz:.6g}, L = {c.smoothness:.6g}, F(w_1) - inf F <= {c.gap:.6g}"
+    )
     yield f"certified: {bounds} (lam = {show_float(s.lam)}, rows: {s.scale})"
-    counts = ", ".join(f"{name} = {show_float(value)}" for name, value in c.counts.items())
+    counts = ", ".join(
+        f"{name} = {show_float(value)}" for name, value in c.counts.items()
+    )
     is_alone = len(c.node_std) == 1
-    deviations = ", ".join(show_float(value) + ("" if is_alone else f" ({name})") for name, value in c.node_std.items())
-    yield f"deviation of a node's noise: {deviations}" if counts else f"deviation of the noise: {deviations}"
+    deviations = ", ".join(
+        show_float(value) + ("" if is_alone else f" ({name})")
+        for name, value in c.node_std.items()
+    )
+    yield (
+        f"deviation of a node's noise: {deviations}"
+        if counts
+        else f"deviation of the noise: {deviations}"
+    )
     if counts:
         yield f"counts of nodes: {counts}, as printed"
 
@@ -155,13 +205,18 @@ def shown_settings(s: Settings) -> Iterator[tuple[str, str]]:
     for name, option in described(type(s)).items():
         value = getattr(s, name)
         if name not in COMMON:
-            yield option.setting.letter, show_float(value) if isinstance(value, float) else str(value)
+            yield (
+                option.setting.letter,
+                show_float(value) if isinstance(value, float) else str(value),
+            )
 
 
 def _table(path: Sequence[Point]) -> Iterator[str]:
     yield f"{'step':>10}  {'loss':>12}  {'gradient norm':>13}"
     last = len(path) - 1
-    chosen = sorted({round(i * last / (PRINTED_POINTS - 1)) for i in range(PRINTED_POINTS)})
+    chosen = sorted(
+        {round(i * last / (PRINTED_POINTS - 1)) for i in range(PRINTED_POINTS)}
+    )
     for point in (path[i] for i in chosen):
         loss = f"{point.loss:.6f}" if point.loss < 1e5 else f"{point.loss:.4e}"
         yield f"{point.step:>10}  {loss:>12}  {point.gradient_norm:>13.6f}"

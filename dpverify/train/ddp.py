@@ -1,7 +1,8 @@
 """DDP-SRM of wang2019 with all parties on this machine: processes, scales of the opened sums, and the guarantee.
 
-Each party is a process that has only its own rows; the processes are connected over loopback. ``main`` is the program
-of a party: it reads its rows and settings from stdin, and writes each public iterate to stdout as a line.
+Each party is a process that has only its own rows; the processes are connected over
+loopback. ``main`` is the program of a party: it reads its rows and settings from stdin,
+and writes each public iterate to stdout as a line.
 
 sigma is the standard deviation of the noise over the sensitivity of the rounded sum. A batch has equally many examples
 of each party. Party j draws its examples at the rate b_j/n_j, independently of the other parties, so the accountant
@@ -27,7 +28,14 @@ from dpverify.algorithms.dp_srm import sum_moves
 from dpverify.algorithms.settings import options
 from dpverify.kernels import check
 from dpverify.kernels.typing import Vector
-from dpverify.mpc.fixed_point import DEVIATIONS, Inside, PartyError, Scale, choose_scale, largest_sigma
+from dpverify.mpc.fixed_point import (
+    DEVIATIONS,
+    Inside,
+    PartyError,
+    Scale,
+    choose_scale,
+    largest_sigma,
+)
 from dpverify.mpc.processes import PartyProcesses
 from dpverify.privacy import binomial_noise, ratio_noise
 from dpverify.privacy.subsampling import without_replacement_rdp
@@ -58,20 +66,36 @@ def run_parties(
     """
     m = check.whole(1, parties=settings.parties)
     with PartyProcesses(m, CHILD, timeout) as processes:
-        message = {"peers": processes.addresses, "stops": list(stops), "timeout": timeout, "width": x.shape[1]}
-        message["settings"] = {name: getattr(settings, name) for name in options(DdpSettings)}
+        message = {
+            "peers": processes.addresses,
+            "stops": list(stops),
+            "timeout": timeout,
+            "width": x.shape[1],
+        }
+        message["settings"] = {
+            name: getattr(settings, name) for name in options(DdpSettings)
+        }
         messages = []
         for j, listener in enumerate(processes.listeners):
             part = rows_of(len(x), m, j)
             words = json.dumps(message | {"index": j, "fd": listener.fileno()}).encode()
             packed = io.BytesIO()
-            np.savez(packed, **_packed(x[part]), y=y[part], told=np.frombuffer(words, dtype=np.uint8))
+            np.savez(
+                packed,
+                **_packed(x[part]),
+                y=y[part],
+                told=np.frombuffer(words, dtype=np.uint8),
+            )
             messages.append(packed.getvalue())
         processes.feed(messages)
         follow_lines(processes.lines(), stops, follow)
 
 
-def follow_lines(lines: Iterator[Sequence[bytes]], stops: Sequence[int], follow: Callable[[int, Vector], None]) -> None:
+def follow_lines(
+    lines: Iterator[Sequence[bytes]],
+    stops: Sequence[int],
+    follow: Callable[[int, Vector], None],
+) -> None:
     """Call ``follow`` with the iterate at each stop, which must be the same for all parties; wait until all end."""
     for t in stops:
         written = next(lines, None)
@@ -89,7 +113,11 @@ SPARSE = ("starts", "columns", "values")
 
 def _packed(x: Rows) -> dict[str, Any]:
     """Return the arrays of a party's rows by name."""
-    return {name: getattr(x, name) for name in SPARSE} if isinstance(x, CsrRows) else {"x": x}
+    return (
+        {name: getattr(x, name) for name in SPARSE}
+        if isinstance(x, CsrRows)
+        else {"x": x}
+    )
 
 
 def main() -> int:
@@ -101,7 +129,11 @@ def main() -> int:
     message = json.loads(packed["told"].tobytes())
     request = Request(DDP_SRM, **message["settings"])
     index = message["index"]
-    x = packed["x"] if "x" in packed else CsrRows(**{name: packed[name] for name in SPARSE}, width=message["width"])
+    x = (
+        packed["x"]
+        if "x" in packed
+        else CsrRows(**{name: packed[name] for name in SPARSE}, width=message["width"])
+    )
 
     def show(t: int, w: Vector) -> None:
         del t
@@ -134,7 +166,8 @@ RESERVED_SHARE: Final = 0.01
 def scales_of(s: DdpSettings, dimension: int) -> tuple[Scale, Scale]:
     """Return the scale of the first sum and the scale of the later sums."""
     first, later = (
-        choose_scale(s.noise, move, s.sigma, s.parties, dimension, s.fraction_bits) for move in sum_moves(s)
+        choose_scale(s.noise, move, s.sigma, s.parties, dimension, s.fraction_bits)
+        for move in sum_moves(s)
     )
     return first, later
 
@@ -162,7 +195,10 @@ def rounding_bound(s: DdpSettings, dimension: int, smoothness: float) -> float:
     and e_(t+1) <= (1 - gamma) e_t + D_(t+1) + (1 - gamma) D_t + r, with D_0 = 0 and e_0 = r. The bound ignores the
     rounding of floats, which is far smaller.
     """
-    rounded = [math.sqrt(dimension) * s.parties / 2 * scale.unit / s.batch for scale in scales_of(s, dimension)]
+    rounded = [
+        math.sqrt(dimension) * s.parties / 2 * scale.unit / s.batch
+        for scale in scales_of(s, dimension)
+    ]
     iterates, estimates = 0.0, rounded[0]
     for _ in range(s.steps):
         moved = iterates + estimates / 2.0
@@ -171,19 +207,32 @@ def rounding_bound(s: DdpSettings, dimension: int, smoothness: float) -> float:
     return iterates / smoothness
 
 
-def ddp_epsilon(s: DdpSettings, sizes: Sequence[int], dimension: int, delta: float) -> float:
+def ddp_epsilon(
+    s: DdpSettings, sizes: Sequence[int], dimension: int, delta: float
+) -> float:
     """Bound epsilon of the whole run, for replacing one example and against any floor((m-1)/2) colluding parties."""
     rate = s.batch / len(sizes) / min(sizes)
     if s.noise == "shares":
         return sampled_epsilon(rate, s.sigma, s.steps, delta)
     shift, numbers = DEVIATIONS[s.noise] / s.sigma, float(s.steps * dimension)
     law = binomial_noise if s.noise == "bits" else ratio_noise
-    epsilon = _renyi_epsilon(law.renyi_bounds(shift), rate, s.steps, (1.0 - RESERVED_SHARE) * delta)
-    return epsilon if law.delta_spent(numbers, epsilon) <= RESERVED_SHARE * delta else math.inf
+    epsilon = _renyi_epsilon(
+        law.renyi_bounds(shift), rate, s.steps, (1.0 - RESERVED_SHARE) * delta
+    )
+    return (
+        epsilon
+        if law.delta_spent(numbers, epsilon) <= RESERVED_SHARE * delta
+        else math.inf
+    )
 
 
 def with_inside_sigma(
-    s: DdpSettings, noise: Inside, sizes: Sequence[int], dimension: int, epsilon: float, delta: float
+    s: DdpSettings,
+    noise: Inside,
+    sizes: Sequence[int],
+    dimension: int,
+    epsilon: float,
+    delta: float,
 ) -> DdpSettings:
     """Return the settings with the smallest sigma, to six digits, for which ``ddp_epsilon`` certifies ``epsilon``.
 
@@ -192,13 +241,24 @@ def with_inside_sigma(
     """
 
     def certified(sigma: float) -> bool:
-        return ddp_epsilon(msgspec.structs.replace(s, sigma=sigma), sizes, dimension, delta) <= epsilon
+        return (
+            ddp_epsilon(
+                msgspec.structs.replace(s, sigma=sigma), sizes, dimension, delta
+            )
+            <= epsilon
+        )
 
     high = largest_sigma(noise, dimension)
     if not certified(high):
-        least = ddp_epsilon(msgspec.structs.replace(s, sigma=high), sizes, dimension, delta)
+        least = ddp_epsilon(
+            msgspec.structs.replace(s, sigma=high), sizes, dimension, delta
+        )
         rule = f"is out of reach at delta={delta!r} for noise={noise}: with the most noise, sigma={high:g}, "
-        rule += f"{least:g} is certified" if math.isfinite(least) else "nothing is certified"
+        rule += (
+            f"{least:g} is certified"
+            if math.isfinite(least)
+            else "nothing is certified"
+        )
         raise check.ArgumentError("epsilon", epsilon, rule)
     low = 0.5 * high
     while certified(low):
@@ -210,7 +270,9 @@ def with_inside_sigma(
     return msgspec.structs.replace(s, sigma=high)
 
 
-def _renyi_epsilon(bounds: Sequence[float], rate: float, steps: int, delta: float) -> float:
+def _renyi_epsilon(
+    bounds: Sequence[float], rate: float, steps: int, delta: float
+) -> float:
     """Return the smallest epsilon from Renyi bounds of orders 2, 3, ... on one release, or infinity."""
     from dpverify.privacy.conversions import improved_epsilon  # loads scipy
 

@@ -30,10 +30,20 @@ def draw(result: TrainResult) -> Figure:
     figure = Figure(figsize=(style.WIDTH, HEIGHT))
     panel = (HEIGHT - TOP - BOTTOM - GAP) / 2
     width = 1 - (LEFT + RIGHT) / style.WIDTH
-    upper = figure.add_axes((LEFT / style.WIDTH, (BOTTOM + panel + GAP) / HEIGHT, width, panel / HEIGHT))
-    lower = figure.add_axes((LEFT / style.WIDTH, BOTTOM / HEIGHT, width, panel / HEIGHT), sharex=upper)
+    upper = figure.add_axes(
+        (LEFT / style.WIDTH, (BOTTOM + panel + GAP) / HEIGHT, width, panel / HEIGHT)
+    )
+    lower = figure.add_axes(
+        (LEFT / style.WIDTH, BOTTOM / HEIGHT, width, panel / HEIGHT), sharex=upper
+    )
     _line(upper, steps, [point.loss for point in result.path], "loss F(w)", style.BLUE)
-    _line(lower, steps, [point.gradient_norm for point in result.path], "gradient norm ‖∇F(w)‖", style.VERMILLION)
+    _line(
+        lower,
+        steps,
+        [point.gradient_norm for point in result.path],
+        "gradient norm ‖∇F(w)‖",
+        style.VERMILLION,
+    )
     upper.tick_params(labelbottom=False)
     upper.set_xlim(0, max(steps[-1], 1))
     lower.set_xlabel("step t")
@@ -42,8 +52,17 @@ def draw(result: TrainResult) -> Figure:
     return figure
 
 
-def _line(axes: Axes, steps: Sequence[int], values: Sequence[float], label: str, color: str) -> None:
-    axes.plot(steps, values, color=color, linewidth=1.6, marker="o" if len(steps) == 1 else "", clip_on=False)
+def _line(
+    axes: Axes, steps: Sequence[int], values: Sequence[float], label: str, color: str
+) -> None:
+    axes.plot(
+        steps,
+        values,
+        color=color,
+        linewidth=1.6,
+        marker="o" if len(steps) == 1 else "",
+        clip_on=False,
+    )
     axes.set_ylabel(label)
     axes.set_ylim(bottom=0)
 
@@ -55,15 +74,28 @@ def subtitle(result: TrainResult) -> str:
     for name, option in options(type(s)).items():
         value = getattr(s, name)
         if name not in options(Settings) and isinstance(value, int | float):
-            numbers.append((GREEK.get(option.setting.letter, option.setting.letter), value))
-    text = ", ".join(f"{letter} = {show_float(float(value), 3)}" for letter, value in numbers)
-    stopped = f", stopped after {result.path[-1].step} of {s.steps} steps" if result.interrupted else ""
+            numbers.append(
+                (GREEK.get(option.setting.letter, option.setting.letter), value)
+            )
+    text = ", ".join(
+        f"{letter} = {show_float(float(value), 3)}" for letter, value in numbers
+    )
+    stopped = (
+        f", stopped after {result.path[-1].step} of {s.steps} steps"
+        if result.interrupted
+        else ""
+    )
     privacy = "privacy: not certified"
     if result.epsilon is not None and result.delta is not None:
-        privacy = f"ε = {show_float(result.epsilon, 3)}, δ = {show_float(result.delta, 3)}"
+        privacy = (
+            f"ε = {show_float(result.epsilon, 3)}, δ = {show_float(result.delta, 3)}"
+        )
     return f"{text}{stopped}; {privacy}"
 
 
 def svg(result: TrainResult) -> bytes:
     """Return the figure of a run as SVG. The same numbers give the same bytes."""
-    return style.to_svg(lambda: draw(result), f"{result.algorithm} on {result.data.name}: loss and gradient norm")
+    return style.to_svg(
+        lambda: draw(result),
+        f"{result.algorithm} on {result.data.name}: loss and gradient norm",
+    )

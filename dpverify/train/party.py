@@ -27,7 +27,9 @@ from dpverify.problems.sparse.rows import CsrRows, Rows
 from dpverify.train.ddp import check_batch, scales_of
 from dpverify.train.records import Request
 
-UNUSABLE: Final = "has a number that is not finite in its rows, or a label that is not 0 or 1"
+UNUSABLE: Final = (
+    "has a number that is not finite in its rows, or a label that is not 0 or 1"
+)
 
 Follow = Callable[[int, Vector], None]
 
@@ -49,11 +51,18 @@ def run_party(
     """
     numbers = x.values if isinstance(x, CsrRows) else x
     usable = np.isfinite(numbers).all() and np.isin(y, (0.0, 1.0)).all()
-    facts = {"n": len(x), "d": x.shape[1], "labels": list(classes), "fault": "" if usable else UNUSABLE}
+    facts = {
+        "n": len(x),
+        "d": x.shape[1],
+        "labels": list(classes),
+        "fault": "" if usable else UNUSABLE,
+    }
     with _connect(index, peers, request, facts, timeout, patience, listener) as session:
         compare_parties(session.told)
         sizes = [check.whole(1, examples=party["n"]) for party in session.told]
-        settings = DDP_SRM.complete({**request.settings, "parties": len(peers)}, sum(sizes))
+        settings = DDP_SRM.complete(
+            {**request.settings, "parties": len(peers)}, sum(sizes)
+        )
         seed = secrets.randbits(128) if batch_seed is None else batch_seed
         run = set_up(session, sizes, x, y, settings, seed)
         for stop in stops(settings.steps):
@@ -64,10 +73,17 @@ def run_party(
 
 
 def decline(
-    index: int, peers: Sequence[tuple[str, int]], request: Request, *, timeout: float = 30.0, patience: float = 60.0
+    index: int,
+    peers: Sequence[tuple[str, int]],
+    request: Request,
+    *,
+    timeout: float = 30.0,
+    patience: float = 60.0,
 ) -> None:
     """Tell the other parties that this party's file is unusable, but not why. All parties raise PartyError."""
-    with _connect(index, peers, request, {"fault": "cannot use its file"}, timeout, patience, None) as session:
+    with _connect(
+        index, peers, request, {"fault": "cannot use its file"}, timeout, patience, None
+    ) as session:
         compare_parties(session.told)
 
 
@@ -76,10 +92,19 @@ def _connect(
     timeout: float, patience: float, listener: socket.socket | None,
 ) -> Session:  # fmt: skip
     """Connect to the other parties, compare the settings, and exchange the facts about the data."""
-    same = {name: request.settings.get(name, option.default) for name, option in options(DdpSettings).items()}
-    same |= {"epochs": request.settings.get("epochs"), "delta": request.delta, "standardise": request.standardise}
+    same = {
+        name: request.settings.get(name, option.default)
+        for name, option in options(DdpSettings).items()
+    }
+    same |= {
+        "epochs": request.settings.get("epochs"),
+        "delta": request.delta,
+        "standardise": request.standardise,
+    }
     same |= {"version": __version__, "parties": len(peers)}
-    return Session(index, peers, same, facts, timeout=timeout, patience=patience, listener=listener)
+    return Session(
+        index, peers, same, facts, timeout=timeout, patience=patience, listener=listener
+    )
 
 
 def compare_parties(facts: Sequence[dict[str, Any]]) -> None:
@@ -92,7 +117,9 @@ def compare_parties(facts: Sequence[dict[str, Any]]) -> None:
             first = facts[0].get(name)
             value = party.get(name)
             if first != value:
-                raise PartyError(f"party 0 has {name} = {first}, and party {j} has {value}")
+                raise PartyError(
+                    f"party 0 has {name} = {first}, and party {j} has {value}"
+                )
 
 
 def set_up(
@@ -102,7 +129,9 @@ def set_up(
     """Return this party's run before its first step. Its noise comes from ``drawn``, by default the system's."""
     m = session.parties
     check_batch(s, sizes)
-    problem, penalized = (regression_problem(x, y, lam=lam, radius=1.0) for lam in (0.0, s.lam))
+    problem, penalized = (
+        regression_problem(x, y, lam=lam, radius=1.0) for lam in (0.0, s.lam)
+    )
     scales = scales_of(s, x.shape[1])
     rng = random.SystemRandom() if drawn is None else drawn
 
@@ -111,12 +140,28 @@ def set_up(
         units = encode(summand, scale.unit, m)
         if scale.share > 0.0:
             units += own_noise(rng, scale.share, len(summand))
-        return np.asarray(session.open_sum(units, inside=scale.inside) * scale.unit, dtype=np.float64)
+        return np.asarray(
+            session.open_sum(units, inside=scale.inside) * scale.unit, dtype=np.float64
+        )
 
-    oracle = SecureGradient(recursive_gradient(problem, s.clip, s.change_clip), total, (s.batch, s.batch), s.lam)
+    oracle = SecureGradient(
+        recursive_gradient(problem, s.clip, s.change_clip),
+        total,
+        (s.batch, s.batch),
+        s.lam,
+    )
     own_batch = s.batch // m
-    parameters = SrmParameters(s.steps, own_batch, own_batch, s.gamma, s.eta, penalized.smoothness)
-    return DdpSrm(oracle, [len(x)], problem.start, parameters, batches=[generator(batch_seed)], seed=s.seed)
+    parameters = SrmParameters(
+        s.steps, own_batch, own_batch, s.gamma, s.eta, penalized.smoothness
+    )
+    return DdpSrm(
+        oracle,
+        [len(x)],
+        problem.start,
+        parameters,
+        batches=[generator(batch_seed)],
+        seed=s.seed,
+    )
 
 
 class SecureGradient:
@@ -126,7 +171,13 @@ class SecureGradient:
     adds the sums of all parties. ``batches`` has the sizes b_0 and b of the batches of all parties together.
     """
 
-    def __init__(self, oracle: BatchOracle, total: SecureSum, batches: tuple[int, int], lam: float) -> None:
+    def __init__(
+        self,
+        oracle: BatchOracle,
+        total: SecureSum,
+        batches: tuple[int, int],
+        lam: float,
+    ) -> None:
         self._own = oracle
         self._total = total
         self._sizes = batches
@@ -135,12 +186,18 @@ class SecureGradient:
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
         """Write the noisy mean of gradients at ``w`` over the first batches of all parties to ``out``."""
         self._own(w, batch, out)
-        add_penalty(self._total(out * len(batch), True), self._sizes[0], w, self._lam, out)
+        add_penalty(
+            self._total(out * len(batch), True), self._sizes[0], w, self._lam, out
+        )
 
-    def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
+    def change(
+        self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector
+    ) -> None:
         """Write the noisy mean of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) to ``out``."""
         self._own.change(new, old, batch, gamma, out)
-        add_penalty(self._total(out * len(batch), False), self._sizes[1], new, self._lam, out)
+        add_penalty(
+            self._total(out * len(batch), False), self._sizes[1], new, self._lam, out
+        )
         if self._lam > 0.0 and gamma < 1.0:
             penalty = np.zeros_like(out)
             add_penalty(penalty, 1, old, self._lam, penalty)

@@ -25,25 +25,28 @@ class Request:
     algorithm : str or Algorithm or None
         One of ``ALGORITHMS``, by default the first one, or an object of your own.
     data : Path or None
-        LIBSVM or CSV file, or ``iris``, ``wine`` or ``digits`` of scikit-learn; None is ``breast_cancer``. Data with
-        more than two classes use softmax regression.
+        LIBSVM or CSV file, or ``iris``, ``wine`` or ``digits`` of scikit-learn; None is
+        ``breast_cancer``. Data with more than two classes use softmax regression.
     n : int or None
         Number of examples to draw from the data with the seed; None uses all examples.
     epsilon, delta : float or None
-        Requested privacy, for which the smallest certified sigma is chosen. If sigma and delta are given instead, the
-        result has the epsilon of this sigma.
+        Requested privacy, for which the smallest certified sigma is chosen. If sigma
+        and delta are given instead, the result has the epsilon of this sigma.
     standardise : bool or None
-        Whether to give columns mean 0 and deviation 1; None does so for the bundled data only.
+        Whether to give columns mean 0 and deviation 1; None does so for the bundled
+        data only.
     points : int or None
-        Number of measurements of loss and gradient norm after the start. None: up to 100, as long as they take at most
-        about a fifth of the time.
+        Number of measurements of loss and gradient norm after the start. None: up to
+        100, as long as they take at most about a fifth of the time.
     **settings
-        Settings of the algorithm; ``epochs`` may replace ``steps``. A setting that is missing or None has its default.
+        Settings of the algorithm; ``epochs`` may replace ``steps``. A setting that is
+        missing or None has its default.
 
     Raises
     ------
     ArgumentError
-        If an argument is out of its domain, two arguments exclude each other, or the algorithm has no such setting.
+        If an argument is out of its domain, two arguments exclude each other, or the
+        algorithm has no such setting.
 
     Examples
     --------
@@ -76,7 +79,9 @@ class Request:
         checked = method.take(settings)
         if epsilon is not None:
             if not method.is_private:
-                raise check.ArgumentError("epsilon", epsilon, f"must be left out, {method.name} has no noise")
+                raise check.ArgumentError(
+                    "epsilon", epsilon, f"must be left out, {method.name} has no noise"
+                )
             check.positive(epsilon=epsilon)
             if delta is None:
                 raise check.ArgumentError("delta", delta, "must be given with epsilon")
@@ -88,12 +93,20 @@ class Request:
         for name, value in (("n", n), ("points", points)):
             if value is not None:
                 check.whole(1, MOST_STEPS, **{name: value})
-        values = {"data": data, "n": n, "epsilon": epsilon, "delta": delta, "standardise": standardise}
+        values = {
+            "data": data,
+            "n": n,
+            "epsilon": epsilon,
+            "delta": delta,
+            "standardise": standardise,
+        }
         vars(self).update(values, algorithm=method, points=points, settings=checked)
 
     def changed(self, **changes: Any) -> Request:
         """Return the request with some arguments and settings replaced."""
-        arguments = {name: value for name, value in vars(self).items() if name != "settings"}
+        arguments = {
+            name: value for name, value in vars(self).items() if name != "settings"
+        }
         return Request(**{**arguments, **self.settings, **changes})
 
     def settle(self, n_examples: int) -> Settings:
@@ -140,14 +153,16 @@ class TrainResult(Record, frozen=True, kw_only=True):
 
     schema: Literal[2] = 2  # 2: only the settings of the algorithm
     algorithm: str
-    privacy: str = NOT_CERTIFIED  # the guarantee for replacing one example, or why there is none
+    # the guarantee for replacing one example, or why there is none
+    privacy: str = NOT_CERTIFIED
     epsilon: float | None = None
     delta: float | None = None
     data: DataInfo
     settings: Settings
     constants: NoiseConstants
     path: list[Point]  # from step 0 to the last step done
-    # mean over the path without its last point, for an iterate drawn from w_1, .., w_T as in Theorems 6 and 9
+    # mean over the path without its last point, for an iterate drawn from w_1, .., w_T
+    # as in Theorems 6 and 9
     mean_gradient_norm: float
     w: list[float]  # the last iterate
     interrupted: bool  # whether it ended before its last step
@@ -180,16 +195,26 @@ class Guarantee:
     delta: float | None = None
 
 
-def account(request: Request, settings: Settings, dataset: Dataset, problem: Regression) -> tuple[Settings, Guarantee]:
+def account(
+    request: Request, settings: Settings, dataset: Dataset, problem: Regression
+) -> tuple[Settings, Guarantee]:
     """Return the settings, with sigma chosen if epsilon is requested, and the guarantee of the accountant."""
     algorithm = request.algorithm
     delta = request.delta
     if delta is None:
-        return settings, Guarantee(f"{NOT_CERTIFIED}: give epsilon and delta, or delta with sigma")
+        return settings, Guarantee(
+            f"{NOT_CERTIFIED}: give epsilon and delta, or delta with sigma"
+        )
     if not algorithm.is_noisy(settings):
         return settings, Guarantee(f"{NOT_CERTIFIED}: there is no noise")
-    accounted, epsilon = algorithm.account(settings, ProblemSize.of(problem), request.epsilon, delta)
-    if algorithm.needs_lipschitz and settings.scale == "none" and not dataset.standardised:
+    accounted, epsilon = algorithm.account(
+        settings, ProblemSize.of(problem), request.epsilon, delta
+    )
+    if (
+        algorithm.needs_lipschitz
+        and settings.scale == "none"
+        and not dataset.standardised
+    ):
         numbers = f"epsilon = {epsilon:.6g}, delta = {delta:.6g}"
         return accounted, Guarantee(
             f"{NOT_CERTIFIED}: {numbers} would hold if G were known without looking at the data"
@@ -201,7 +226,11 @@ def guarantee(epsilon: float, delta: float, dataset: Dataset, how: str) -> Guara
     """Return the guarantee; ``how`` says how it was obtained. Nothing is certified if the columns were standardised."""
     numbers = f"epsilon = {epsilon:.6g}, delta = {delta:.6g}"
     if dataset.standardised:
-        return Guarantee(f"{NOT_CERTIFIED}: {numbers} would hold had the columns not been standardised")
+        return Guarantee(
+            f"{NOT_CERTIFIED}: {numbers} would hold had the columns not been standardised"
+        )
     if not math.isfinite(epsilon):
-        return Guarantee(f"{NOT_CERTIFIED}: no epsilon can be certified for this sigma at delta = {delta:.6g}")
+        return Guarantee(
+            f"{NOT_CERTIFIED}: no epsilon can be certified for this sigma at delta = {delta:.6g}"
+        )
     return Guarantee(f"{numbers}, for replacing one example, {how}", epsilon, delta)

@@ -46,7 +46,12 @@ class Density:
 
     def __add__(self, other: Density) -> Density:
         """Return the sum of the counts."""
-        return Density(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+        return Density(
+            *(
+                getattr(self, field.name) + getattr(other, field.name)
+                for field in fields(self)
+            )
+        )
 
     def excesses(self, limits: dict[str, float]) -> Iterator[str]:
         """Yield a message for each value that is above its limit."""
@@ -55,8 +60,12 @@ class Density:
             "lines of imports, in percent": 100 * self.imports / max(1, self.lines),
             "tokens": self.tokens,
             "tokens of a code line": self.tokens / max(1, self.code_lines),
-            "assignments to several names, in percent": 100 * self.parallel / max(1, self.assignments),
-            "names that are pronouns or participles, in percent": 100 * self.pronouns / max(1, self.names),
+            "assignments to several names, in percent": 100
+            * self.parallel
+            / max(1, self.assignments),
+            "names that are pronouns or participles, in percent": 100
+            * self.pronouns
+            / max(1, self.names),
             "lines that the formatter leaves alone": self.skipped,
         }
         for name, limit in limits.items():
@@ -66,7 +75,10 @@ class Density:
 
 def density(paths: Iterable[Path]) -> Density:
     """Return the counts over all files."""
-    return sum((_of_source(path.read_text(encoding="utf-8")) for path in paths), start=Density())
+    return sum(
+        (_of_source(path.read_text(encoding="utf-8")) for path in paths),
+        start=Density(),
+    )
 
 
 def _of_source(source: str) -> Density:
@@ -83,11 +95,16 @@ def _of_source(source: str) -> Density:
     return Density(
         files=1,
         lines=source.count("\n"),
-        imports=sum((node.end_lineno or node.lineno) - node.lineno + 1 for node in imports),
+        imports=sum(
+            (node.end_lineno or node.lineno) - node.lineno + 1 for node in imports
+        ),
         tokens=len(tokens),
         code_lines=len({token.start[0] for token in tokens}),
         assignments=len(assignments),
-        parallel=sum(isinstance(a.targets[0], ast.Tuple) and isinstance(a.value, ast.Tuple) for a in assignments),
+        parallel=sum(
+            isinstance(a.targets[0], ast.Tuple) and isinstance(a.value, ast.Tuple)
+            for a in assignments
+        ),
         names=len(names),
         pronouns=sum(name.lower() in PRONOUNS for name in names),
         skipped=source.count("# fmt: skip"),
@@ -96,12 +113,21 @@ def _of_source(source: str) -> Density:
 
 def _docstring_lines(node: ast.AST) -> Iterable[int]:
     """Return the line numbers of the docstring of a module, class or function."""
-    if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) or not node.body:
+    if (
+        not isinstance(
+            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        )
+        or not node.body
+    ):
         return ()
     first = node.body[0]
     if not isinstance(first, ast.Expr) or not isinstance(first.value, ast.Constant):
         return ()
-    return range(first.lineno, (first.end_lineno or first.lineno) + 1) if isinstance(first.value.value, str) else ()
+    return (
+        range(first.lineno, (first.end_lineno or first.lineno) + 1)
+        if isinstance(first.value.value, str)
+        else ()
+    )
 
 
 def _bound_names(node: ast.AST) -> Iterator[str]:

@@ -11,7 +11,18 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-JIT_NAMES = frozenset({"njit", "jit", "vectorize", "guvectorize", "stencil", "cfunc", "jit_module", "generated_jit"})
+JIT_NAMES = frozenset(
+    {
+        "njit",
+        "jit",
+        "vectorize",
+        "guvectorize",
+        "stencil",
+        "cfunc",
+        "jit_module",
+        "generated_jit",
+    }
+)
 
 LONGEST = 400
 """Lines of a file."""
@@ -19,12 +30,19 @@ FULLEST = 20
 """Python files of a folder, its ``__init__`` among them."""
 MOST_TESTS = 6000
 """Items that pytest collects."""
-SECTION = re.compile(r"^(Parameters|Attributes|Returns|Yields|Raises|Notes|Examples|See Also)\n-{3,}$", re.MULTILINE)
+SECTION = re.compile(
+    r"^(Parameters|Attributes|Returns|Yields|Raises|Notes|Examples|See Also)\n-{3,}$",
+    re.MULTILINE,
+)
 
 
 def _nodes(source: str, *words: str) -> Iterator[ast.AST]:
     """Return all nodes of a source, or none if it has none of the words."""
-    return ast.walk(ast.parse(source)) if any(word in source for word in words) else iter(())
+    return (
+        ast.walk(ast.parse(source))
+        if any(word in source for word in words)
+        else iter(())
+    )
 
 
 def long_files(paths: Iterable[Path]) -> Iterator[str]:
@@ -39,7 +57,9 @@ def many_items(names: Sequence[str]) -> Iterator[str]:
     """Yield the tests with the most items, if there are too many items in total."""
     if len(names) > MOST_TESTS:
         counts = Counter(name.partition("[")[0] for name in names)
-        yield from (f"{count} items of {test}" for test, count in counts.most_common(20))
+        yield from (
+            f"{count} items of {test}" for test, count in counts.most_common(20)
+        )
 
 
 def full_folders(paths: Iterable[Path]) -> Iterator[str]:
@@ -47,7 +67,11 @@ def full_folders(paths: Iterable[Path]) -> Iterator[str]:
     held: dict[Path, int] = defaultdict(int)
     for path in paths:
         held[path.parent] += 1
-    yield from (f"{folder}: {count} modules" for folder, count in held.items() if count > FULLEST)
+    yield from (
+        f"{folder}: {count} modules"
+        for folder, count in held.items()
+        if count > FULLEST
+    )
 
 
 def shared_class_names(paths: Iterable[Path]) -> Iterator[str]:
@@ -57,7 +81,11 @@ def shared_class_names(paths: Iterable[Path]) -> Iterator[str]:
         for node in _nodes(path.read_text(encoding="utf-8"), "class"):
             if isinstance(node, ast.ClassDef):
                 homes[node.name].append(str(path))
-    yield from (f"{name}: {', '.join(files)}" for name, files in sorted(homes.items()) if len(files) > 1)
+    yield from (
+        f"{name}: {', '.join(files)}"
+        for name, files in sorted(homes.items())
+        if len(files) > 1
+    )
 
 
 def exported(root: Path, packages: Iterable[Path]) -> set[tuple[str, str]]:
@@ -70,15 +98,22 @@ def exported(root: Path, packages: Iterable[Path]) -> set[tuple[str, str]]:
         package = ".".join(path.parent.relative_to(root).parts)
         names = {word for node in tree.body if _is_all(node) for word in _strings(node)}
         found.update((package, name) for name in names)
-        for node in ast.walk(tree):  # also below TYPE_CHECKING, for names loaded on first use
+        # also below TYPE_CHECKING, for names loaded on first use
+        for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module:
-                found.update((node.module, alias.name) for alias in node.names if (alias.asname or alias.name) in names)
+                found.update(
+                    (node.module, alias.name)
+                    for alias in node.names
+                    if (alias.asname or alias.name) in names
+                )
     return found
 
 
 def sections(source: str) -> Iterator[tuple[str, str]]:
     """Yield top-level name and qualified name of each function and class whose docstring has a numpydoc section."""
-    todo: list[tuple[ast.AST, tuple[str, ...]]] = [(ast.parse(source), ())] if "---" in source else []
+    todo: list[tuple[ast.AST, tuple[str, ...]]] = (
+        [(ast.parse(source), ())] if "---" in source else []
+    )
     while todo:
         node, outer = todo.pop()
         for child in ast.iter_child_nodes(node):
@@ -91,17 +126,27 @@ def sections(source: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_all(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets)
+    return isinstance(node, ast.Assign) and any(
+        isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets
+    )
 
 
 def _strings(node: ast.AST) -> Iterator[str]:
-    yield from (n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    yield from (
+        n.value
+        for n in ast.walk(node)
+        if isinstance(n, ast.Constant) and isinstance(n.value, str)
+    )
 
 
 def imports_of_checks(source: str) -> Iterator[str]:
     """Yield each import of a paper's checks, through which algebra could import a kernel."""
     for node in _nodes(source, "checks"):
-        if isinstance(node, ast.ImportFrom) and node.module and ".papers." in node.module:
+        if (
+            isinstance(node, ast.ImportFrom)
+            and node.module
+            and ".papers." in node.module
+        ):
             words = [*node.module.split("."), *(alias.name for alias in node.names)]
             yield from [ast.unparse(node)] if "checks" in words else []
 
@@ -117,18 +162,29 @@ def jit_uses(source: str) -> Iterator[tuple[int, str]]:
         if alias.name.split(".")[0] == "numba"
     }
     for node in nodes:
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "numba":
+        if (
+            isinstance(node, ast.ImportFrom)
+            and (node.module or "").split(".")[0] == "numba"
+        ):
             for alias in node.names:
                 if alias.name in JIT_NAMES:
                     yield node.lineno, f"from {node.module} import {alias.name}"
-        elif isinstance(node, ast.Attribute) and node.attr in JIT_NAMES and _root(node) in aliases:
+        elif (
+            isinstance(node, ast.Attribute)
+            and node.attr in JIT_NAMES
+            and _root(node) in aliases
+        ):
             yield node.lineno, ast.unparse(node)
 
 
 def fastmath_uses(source: str) -> Iterator[int]:
     """Yield the line of each ``fastmath=...`` that is not literally ``False``."""
     for node in _nodes(source, "fastmath"):
-        if isinstance(node, ast.keyword) and node.arg == "fastmath" and ast.unparse(node.value) != "False":
+        if (
+            isinstance(node, ast.keyword)
+            and node.arg == "fastmath"
+            and ast.unparse(node.value) != "False"
+        ):
             yield node.value.lineno
 
 
@@ -138,7 +194,10 @@ def random_uses(source: str) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Import | ast.ImportFrom):
             module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
             for alias in node.names:
-                if {"random", "secrets", "default_rng"} & {*module.split("."), *alias.name.split(".")}:
+                if {"random", "secrets", "default_rng"} & {
+                    *module.split("."),
+                    *alias.name.split("."),
+                }:
                     yield node.lineno, ast.unparse(node)
         elif isinstance(node, ast.Attribute) and node.attr in {"random", "default_rng"}:
             yield node.lineno, ast.unparse(node)

@@ -23,7 +23,9 @@ EXCEPTIONS = {
 def names_in(text: str) -> int:
     """Return the number of strings that are the name of an algorithm."""
     return sum(
-        isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in ALGORITHMS
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and node.value in ALGORITHMS
         for node in ast.walk(ast.parse(text))
     )
 

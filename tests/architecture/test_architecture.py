@@ -16,23 +16,38 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "dpverify"
 
 
-def test_import_linter_contracts_hold(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_import_linter_contracts_hold(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])  # the linter adds to it
-    status = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True, no_logo=True)
+    status = lint_imports(
+        config_filename=str(ROOT / "pyproject.toml"), no_cache=True, no_logo=True
+    )
     assert status == 0, capsys.readouterr().out
 
 
 def test_every_folder_of_a_paper_is_held_by_a_contract() -> None:
     """Exceptions are ``checks``, which may import both, and ``accounting``, with neither kernels nor algebra."""
-    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "tool"
+    ]["importlinter"]
     by_id = {contract["id"]: contract for contract in config["contracts"]}
-    held = {*by_id["kernels-without-algebra"]["source_modules"], *by_id["algebra-without-kernels"]["source_modules"]}
+    held = {
+        *by_id["kernels-without-algebra"]["source_modules"],
+        *by_id["algebra-without-kernels"]["source_modules"],
+    }
     for file in sorted((PACKAGE / "papers").glob("*/**/*.py")):
         folders = file.relative_to(ROOT).parent.parts
         names = {".".join(folders[:depth]) for depth in range(3, len(folders) + 1)}
-        meets = {"checks", "algorithms"} & set(folders) or file.stem == "checks" or folders[-1] == "accounting"
+        meets = (
+            {"checks", "algorithms"} & set(folders)
+            or file.stem == "checks"
+            or folders[-1] == "accounting"
+        )
         bare = file.name == "__init__.py" and len(folders) == 3
-        assert bare or meets or names & held, f"{file.relative_to(ROOT)} is in no contract of pyproject.toml"
+        assert bare or meets or names & held, (
+            f"{file.relative_to(ROOT)} is in no contract of pyproject.toml"
+        )
 
 
 def test_no_file_is_too_long() -> None:
@@ -64,14 +79,20 @@ def test_only_what_a_package_exports_has_sections_in_its_docstring() -> None:
         parts = relative.parent.parts if relative.name == "__init__" else relative.parts
         module = ".".join(parts)
         named = rules.sections(path.read_text(encoding="utf-8"))
-        found += [f"{module}.{name}" for top, name in named if (module, top) not in exported]
+        found += [
+            f"{module}.{name}" for top, name in named if (module, top) not in exported
+        ]
     assert sorted(found) == []
 
 
-def offences(paths: Iterable[Path], rule: Callable[[str], Iterable[object]]) -> list[str]:
+def offences(
+    paths: Iterable[Path], rule: Callable[[str], Iterable[object]]
+) -> list[str]:
     """Return all violations of a rule about a file's text, with the file."""
     return [
-        f"{path.relative_to(ROOT)}: {offence}" for path in paths for offence in rule(path.read_text(encoding="utf-8"))
+        f"{path.relative_to(ROOT)}: {offence}"
+        for path in paths
+        for offence in rule(path.read_text(encoding="utf-8"))
     ]
 
 
@@ -85,7 +106,9 @@ def test_one_place_owns_the_jit_options() -> None:
     paths = rules.python_files(PACKAGE)
     others = [path for path in paths if path != PACKAGE / "kernels" / "jit.py"]
     assert offences(others, rules.jit_uses) == [], "use @kernel of dpverify.kernels.jit"
-    assert offences(paths, rules.fastmath_uses) == [], "fastmath changes the numbers that are verified"
+    assert offences(paths, rules.fastmath_uses) == [], (
+        "fastmath changes the numbers that are verified"
+    )
 
 
 def test_the_report_draws_no_sample() -> None:

@@ -19,8 +19,13 @@ def project(*requirements: str) -> str:
 
 
 def test_each_requirement_of_the_core_becomes_its_lowest_version() -> None:
-    assert LOWEST(project("numpy>=2.1", "scikit-learn>=1.6,<2")) == ["numpy==2.1", "scikit-learn==1.6"]
-    assert "numba==0.66" in LOWEST((SCRIPT.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    assert LOWEST(project("numpy>=2.1", "scikit-learn>=1.6,<2")) == [
+        "numpy==2.1",
+        "scikit-learn==1.6",
+    ]
+    assert "numba==0.66" in LOWEST(
+        (SCRIPT.parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    )
 
 
 @for_each("requirement", ["numpy", "numpy<3", "numpy==2.1"])

@@ -41,9 +41,20 @@ ignore_imports = ["planted.papers.*.*.checks.* -> planted.**"]
     ("more", "broken"),
     [
         ({}, False),
-        ({"papers/p/topic/bad_bounds.py": "def f():\n    from planted.kernels import jit\n    return jit\n"}, True),
+        (
+            {
+                "papers/p/topic/bad_bounds.py": "def f():\n    from planted.kernels import jit\n    return jit\n"
+            },
+            True,
+        ),
         ({"papers/p/topic/bad_bounds.py": "import numba\n"}, True),
-        ({"helper.py": "import numba\n", "papers/p/topic/bad_bounds.py": "from planted import helper\n"}, True),
+        (
+            {
+                "helper.py": "import numba\n",
+                "papers/p/topic/bad_bounds.py": "from planted import helper\n",
+            },
+            True,
+        ),
     ],
 )
 def test_only_checks_may_see_a_kernel(
@@ -57,16 +68,24 @@ def test_only_checks_may_see_a_kernel(
     config.write_text(CONTRACT, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "planted", raising=False)
-    assert (lint_imports(config_filename=str(config), no_cache=True, no_logo=True) != 0) == broken
+    assert (
+        lint_imports(config_filename=str(config), no_cache=True, no_logo=True) != 0
+    ) == broken
 
 
 @for_each(
     ("source", "uses"),
     [
         ("from numba import njit", ["from numba import njit"]),
-        ("from numba.core.decorators import jit as kernel", ["from numba.core.decorators import jit"]),
+        (
+            "from numba.core.decorators import jit as kernel",
+            ["from numba.core.decorators import jit"],
+        ),
         ("import numba\n@numba.njit\ndef f(): pass", ["numba.njit"]),
-        ("import numba as nb\nf = nb.core.decorators.jit(g)", ["nb.core.decorators.jit"]),
+        (
+            "import numba as nb\nf = nb.core.decorators.jit(g)",
+            ["nb.core.decorators.jit"],
+        ),
         ("from numba import types\nimport jax\njax.jit", []),
     ],
 )
@@ -75,10 +94,20 @@ def test_jit_uses(source: str, uses: list[str]) -> None:
 
 
 def test_fastmath_uses() -> None:
-    assert list(rules.fastmath_uses("f(fastmath=False)\nf(fastmath=True)\nf(fastmath={'nnan'})")) == [2, 3]
+    assert list(
+        rules.fastmath_uses("f(fastmath=False)\nf(fastmath=True)\nf(fastmath={'nnan'})")
+    ) == [2, 3]
 
 
-@for_each("line", ["import random", "from numpy import random", "np.random.rand()", "x.default_rng(0)"])
+@for_each(
+    "line",
+    [
+        "import random",
+        "from numpy import random",
+        "np.random.rand()",
+        "x.default_rng(0)",
+    ],
+)
 def test_random_uses(line: str) -> None:
     assert len(list(rules.random_uses(line))) == 1
     assert list(rules.random_uses("import numpy as np\nnp.cumsum(x)")) == []
@@ -92,7 +121,10 @@ def test_imports_of_checks() -> None:
 def test_long_files(tmp_path: Path) -> None:
     for name, lines in (("fits.py", rules.LONGEST), ("long.py", rules.LONGEST + 1)):
         (tmp_path / name).write_text("x = 1\n" * lines, encoding="utf-8")
-    assert [Path(line.split(":")[0]).name for line in rules.long_files(rules.python_files(tmp_path))] == ["long.py"]
+    assert [
+        Path(line.split(":")[0]).name
+        for line in rules.long_files(rules.python_files(tmp_path))
+    ] == ["long.py"]
 
 
 def test_full_folders(tmp_path: Path) -> None:
@@ -100,13 +132,20 @@ def test_full_folders(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         for number in range(files):
             (tmp_path / folder / f"m{number}.py").touch()
-    assert [Path(line.split(":")[0]).name for line in rules.full_folders(rules.python_files(tmp_path))] == ["full"]
+    assert [
+        Path(line.split(":")[0]).name
+        for line in rules.full_folders(rules.python_files(tmp_path))
+    ] == ["full"]
 
 
 def test_shared_class_names(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("class Case:\n    class Inner: ...\nclass Other: ...\n", encoding="utf-8")
+    (tmp_path / "a.py").write_text(
+        "class Case:\n    class Inner: ...\nclass Other: ...\n", encoding="utf-8"
+    )
     assert list(rules.shared_class_names(rules.python_files(tmp_path))) == []
-    (tmp_path / "b.py").write_text("def f():\n    class Case: ...\nclass Inner: ...\n", encoding="utf-8")
+    (tmp_path / "b.py").write_text(
+        "def f():\n    class Case: ...\nclass Inner: ...\n", encoding="utf-8"
+    )
     found = list(rules.shared_class_names(rules.python_files(tmp_path)))
     assert [line.split(":")[0] for line in found] == ["Case", "Inner"]
 
@@ -124,7 +163,9 @@ __all__ = ["finished", "here", "late"]
     (package / "__init__.py").write_text(source, encoding="utf-8")
     wanted = {("pack", "here"), ("pack.inner.work", "done"), ("pack.lazy", "late")}
     assert wanted <= rules.exported(tmp_path, rules.python_files(tmp_path))
-    assert ("pack.inner.work", "hidden") not in rules.exported(tmp_path, rules.python_files(tmp_path))
+    assert ("pack.inner.work", "hidden") not in rules.exported(
+        tmp_path, rules.python_files(tmp_path)
+    )
 
 
 DOCUMENTED = '''
@@ -152,11 +193,17 @@ def plain():
 
 
 def test_sections() -> None:
-    assert list(rules.sections(DOCUMENTED)) == [("Face", "Face"), ("Face", "Face.method")]
+    assert list(rules.sections(DOCUMENTED)) == [
+        ("Face", "Face"),
+        ("Face", "Face.method"),
+    ]
 
 
 def test_many_items() -> None:
-    names = ["tests/a.py::test_one", *(f"tests/a.py::test_many[{n}]" for n in range(rules.MOST_TESTS))]
+    names = [
+        "tests/a.py::test_one",
+        *(f"tests/a.py::test_many[{n}]" for n in range(rules.MOST_TESTS)),
+    ]
     assert list(rules.many_items(names[1:])) == []
     first, *_ = rules.many_items(names)
     assert first == f"{rules.MOST_TESTS} items of tests/a.py::test_many"

@@ -11,8 +11,15 @@ HERE = Path(__file__).resolve().parent
 
 def asked(config: pytest.Config) -> bool:
     """Whether the command line names this folder, or something in it."""
-    named = [Path(argument.split("::")[0]) for argument in config.invocation_params.args if argument[:1] != "-"]
-    return any((config.invocation_params.dir / path).resolve().is_relative_to(HERE) for path in named)
+    named = [
+        Path(argument.split("::")[0])
+        for argument in config.invocation_params.args
+        if argument[:1] != "-"
+    ]
+    return any(
+        (config.invocation_params.dir / path).resolve().is_relative_to(HERE)
+        for path in named
+    )
 
 
 def pytest_ignore_collect(config: pytest.Config) -> bool | None:

@@ -26,11 +26,16 @@ def found() -> Iterator[ParameterSet]:
     for group in select([]):
         for case in group.cases:
             for form in case.forms:
-                mark = pytest.mark.benchmark(group=f"{group.name}: {case.name}, limit {case.limit}")
-                yield pytest.param(case, form, id=f"{group.name}-{case.name}-{form}", marks=mark)
+                mark = pytest.mark.benchmark(
+                    group=f"{group.name}: {case.name}, limit {case.limit}"
+                )
+                yield pytest.param(
+                    case, form, id=f"{group.name}-{case.name}-{form}", marks=mark
+                )
 
 
-@lru_cache(maxsize=1)  # the forms of a case follow one another: its input is made once, and no two at a time
+# the forms of a case follow one another: its input is made once, and no two at a time
+@lru_cache(maxsize=1)
 def prepared(case: BenchCase) -> Forms:
     return case.prepare(seed=0, **case.parameters)
 
@@ -49,4 +54,6 @@ def test_form(benchmark: BenchmarkFixture, case: BenchCase, form: str) -> None:
         if not isinstance(told, Usage):  # a command is a measurement by itself
             calls = calls_for(work, CLOCKS["wall"], SHORTEST)[0]
     benchmark.pedantic(work, rounds=rounds, iterations=calls)  # type: ignore[no-untyped-call]  # the plugin types its fixture alone
-    benchmark.extra_info.update(case.parameters, limit=case.limit, item=case.item, items=case.work)
+    benchmark.extra_info.update(
+        case.parameters, limit=case.limit, item=case.item, items=case.work
+    )

@@ -17,4 +17,6 @@ def demo() -> Specs:
 
 @pytest.fixture
 def context(demo: Specs) -> Context:
-    return Context(demo.claim("demo:walk").statement(), BUDGETS["smoke"], seed=0, check="test")
+    return Context(
+        demo.claim("demo:walk").statement(), BUDGETS["smoke"], seed=0, check="test"
+    )

@@ -17,9 +17,16 @@ SPECS = load_specs()
 
 
 def _refutations(result: Result) -> list[tuple[Variant, CheckResult]]:
-    found: list[tuple[Variant, CheckResult]] = [("printed", check) for check in result.checks]
-    found += [("amended", check) for check in (result.amendment.checks if result.amendment else [])]
-    found += [("held", check) for check in (result.holds.checks if result.holds else [])]
+    found: list[tuple[Variant, CheckResult]] = [
+        ("printed", check) for check in result.checks
+    ]
+    found += [
+        ("amended", check)
+        for check in (result.amendment.checks if result.amendment else [])
+    ]
+    found += [
+        ("held", check) for check in (result.holds.checks if result.holds else [])
+    ]
     return [(variant, check) for variant, check in found if check.status == "refuted"]
 
 
@@ -38,7 +45,9 @@ def faults() -> dict[tuple[str, str], list[str]]:
                     check = checks.find(claim.record.id, recorded.name)
                 except (SpecError, KeyError):  # the record has changed since that run
                     continue
-                if check.applies(statement) and (wrong := faults_of(check, statement, recorded)):
+                if check.applies(statement) and (
+                    wrong := faults_of(check, statement, recorded)
+                ):
                     found.setdefault((result.claim, recorded.name), []).extend(wrong)
     return found
 
@@ -54,8 +63,15 @@ def test_declared_properties_belong_to_the_statement() -> None:
         checks = load(key)
         assert checks is not None
         shared = {name for entry in checks.entries() for name in entry.check.meets}
-        asked = {tag.name for claim in paper.claims.values() for s in claim.statements() for tag in s.assumes}
-        wrong += [f"{key}: {name}" for name in shared - asked if not set("<>=") & set(name)]
+        asked = {
+            tag.name
+            for claim in paper.claims.values()
+            for s in claim.statements()
+            for tag in s.assumes
+        }
+        wrong += [
+            f"{key}: {name}" for name in shared - asked if not set("<>=") & set(name)
+        ]
     assert wrong == []
 
 
@@ -66,9 +82,15 @@ def test_recorded_counterexamples_meet_their_conditions() -> None:
         for result in decode((DATA / f"{key}.json").read_bytes()).results:
             for variant, recorded in _refutations(result):
                 try:
-                    statement = SPECS.claim(result.claim).statement(result.reading, variant)
+                    statement = SPECS.claim(result.claim).statement(
+                        result.reading, variant
+                    )
                 except SpecError:
                     continue
                 points = [point_of(example) for example in recorded.counterexamples]
-                wrong += [f"{result.claim}: {text}" for point in points for text in unmet_conditions(statement, point)]
+                wrong += [
+                    f"{result.claim}: {text}"
+                    for point in points
+                    for text in unmet_conditions(statement, point)
+                ]
     assert wrong == []

@@ -25,10 +25,13 @@ ILLUSTRATED = {  # proofs by definition; their points are two examples
     "tran2022:section-3-anchor-unbiased": {"N", "alpha"},
     "tran2022:lemma-11-mean-zero": {"N", "alpha"},
 }
-READINGS = ("depth ==", "node_start ==", "node_end ==", "a ==", "b ==", "Block*")  # definitions of symbols of the tree
+# definitions of symbols of the tree
+READINGS = ("depth ==", "node_start ==", "node_end ==", "a ==", "b ==", "Block*")
 
 
-def unreached_ends(points: Iterable[Mapping[str, Fraction]], domains: Mapping[str, Domain]) -> list[str]:
+def unreached_ends(
+    points: Iterable[Mapping[str, Fraction]], domains: Mapping[str, Domain]
+) -> list[str]:
     """Return the symbols that never reach a closed numeric end of their domain.
 
     An argument shows that the points are enough for a proof. If they do not reach such an end, the argument may use a
@@ -38,17 +41,32 @@ def unreached_ends(points: Iterable[Mapping[str, Fraction]], domains: Mapping[st
     largest: dict[str, Fraction] = {}
     for point in points:
         for name, value in point.items():
-            least[name], largest[name] = min(value, least.get(name, value)), max(value, largest.get(name, value))
+            least[name], largest[name] = (
+                min(value, least.get(name, value)),
+                max(value, largest.get(name, value)),
+            )
     texts = []
     for name in sorted(least.keys() & domains.keys()):
         for constraint in domains[name].constraints:
             for link in links(constraint):
-                sides = (link.left, link.right) if link.op in {"<", "<="} else (link.right, link.left)
+                sides = (
+                    (link.left, link.right)
+                    if link.op in {"<", "<="}
+                    else (link.right, link.left)
+                )
                 match len(link.op), *sides:
-                    case 2, Num(end), Name(letter) if letter == name and least[name] > end:
-                        texts.append(f"{name} from {least[name]} on, the domain from {end}")
-                    case 2, Name(letter), Num(end) if letter == name and largest[name] < end:
-                        texts.append(f"{name} up to {largest[name]}, the domain up to {end}")
+                    case 2, Num(end), Name(letter) if (
+                        letter == name and least[name] > end
+                    ):
+                        texts.append(
+                            f"{name} from {least[name]} on, the domain from {end}"
+                        )
+                    case 2, Name(letter), Num(end) if (
+                        letter == name and largest[name] < end
+                    ):
+                        texts.append(
+                            f"{name} up to {largest[name]}, the domain up to {end}"
+                        )
     return texts
 
 
@@ -71,8 +89,14 @@ def _judged() -> Iterator[tuple[Check, Statement, Status]]:
                 if verdict.amendment is not None:
                     pins.append(("amended", verdict.amendment.status))
                 for variant, pin in pins:
-                    statement = claim.statement(reading, "amended" if variant == "amended" else "printed")
-                    yield from ((check, statement, pin) for check in checks.of(name) if check.applies(statement))
+                    statement = claim.statement(
+                        reading, "amended" if variant == "amended" else "printed"
+                    )
+                    yield from (
+                        (check, statement, pin)
+                        for check in checks.of(name)
+                        if check.applies(statement)
+                    )
 
 
 def proofs() -> list[tuple[ExhaustiveCheck, Statement]]:
@@ -80,7 +104,9 @@ def proofs() -> list[tuple[ExhaustiveCheck, Statement]]:
     return [
         (check, statement)
         for check, statement, pin in judged()
-        if pin in {"proved", "argued"} and isinstance(check, ExhaustiveCheck) and check.why_sufficient
+        if pin in {"proved", "argued"}
+        and isinstance(check, ExhaustiveCheck)
+        and check.why_sufficient
     ]
 
 
@@ -94,13 +120,26 @@ def faults_of(check: ExhaustiveCheck, statement: Statement) -> list[str]:
     """Return the assumptions of a proof by points that its statement does not have."""
     if check.reads_conditions:
         return []
-    found = [f"needs {text}, which is not granted" for text in unimplied_conditions(check.where, statement)]
+    found = [
+        f"needs {text}, which is not granted"
+        for text in unimplied_conditions(check.where, statement)
+    ]
     points = [as_point(values) for values in check.points(BUDGETS["smoke"])]
-    if statement.requires and not check.where and any(set(statement.free) - point.keys() for point in points):
-        found.append("does not say on which of the statement's conditions it rests, and its points cannot show it")
+    if (
+        statement.requires
+        and not check.where
+        and any(set(statement.free) - point.keys() for point in points)
+    ):
+        found.append(
+            "does not say on which of the statement's conditions it rests, and its points cannot show it"
+        )
     conditions = [*statement.requires, *(parse_relation(text) for text in check.where)]
     stated = {name for condition in conditions for name in _letters(condition)}
-    domains = {name: domain for name, domain in domains_of(statement).items() if name not in stated}
+    domains = {
+        name: domain
+        for name, domain in domains_of(statement).items()
+        if name not in stated
+    }
     for name in ILLUSTRATED.get(statement.key, ()):
         domains.pop(name, None)
     return found + unreached_ends(points, domains)
@@ -115,7 +154,10 @@ def test_there_are_proofs_by_points() -> None:
 
 
 def test_no_proof_by_points_takes_more_for_granted_than_its_statement() -> None:
-    found = {f"{s.key}{s.reading or ''}|{s.variant}|{c.name}": faults_of(c, s) for c, s in proofs()}
+    found = {
+        f"{s.key}{s.reading or ''}|{s.variant}|{c.name}": faults_of(c, s)
+        for c, s in proofs()
+    }
     assert {key: faults for key, faults in found.items() if faults} == {}
 
 
@@ -126,7 +168,10 @@ def test_no_verdict_rests_on_a_search_of_a_narrower_domain_alone() -> None:
         if isinstance(check, SearchCheck) and pin == "not refuted":
             where = check.where(statement) if callable(check.where) else check.where
             own = [text for text in where if not text.startswith(READINGS)]
-            narrowed |= {f"{statement.key}|{check.name}: {text}" for text in unimplied_conditions(own, statement)}
+            narrowed |= {
+                f"{statement.key}|{check.name}: {text}"
+                for text in unimplied_conditions(own, statement)
+            }
     assert narrowed == set()
 
 
@@ -136,7 +181,9 @@ def test_no_verdict_rests_on_a_search_of_a_narrower_domain_alone() -> None:
         ("section-5-run-time", "bounds", "T >= 4*N"),
     ],
 )
-def test_a_proof_is_refused_where_its_amendment_loses_a_condition(claim: str, name: str, condition: str) -> None:
+def test_a_proof_is_refused_where_its_amendment_loses_a_condition(
+    claim: str, name: str, condition: str
+) -> None:
     amended = SPECS.claim(f"tran2022:{claim}").statement(variant="amended")
     checks = load("tran2022")
     assert checks is not None
@@ -145,11 +192,16 @@ def test_a_proof_is_refused_where_its_amendment_loses_a_condition(claim: str, na
     assert faults_of(check, amended) == []
     kept = tuple(c for c in amended.requires if c != parse_relation(condition))
     assert len(kept) == len(amended.requires) - 1
-    assert faults_of(check, replace(amended, requires=kept)) == [f"needs {condition}, which is not granted"]
+    assert faults_of(check, replace(amended, requires=kept)) == [
+        f"needs {condition}, which is not granted"
+    ]
 
 
 def test_points_that_stop_short_of_their_domain_are_seen() -> None:
-    domains = {"t": parse_domain("integer, t >= 1"), "alpha": parse_domain("real, 0 < alpha <= 1")}
+    domains = {
+        "t": parse_domain("integer, t >= 1"),
+        "alpha": parse_domain("real, 0 < alpha <= 1"),
+    }
     short = [as_point({"t": 2, "alpha": "1/2"}), as_point({"t": 9, "alpha": "3/4"})]
     found = ["alpha up to 3/4, the domain up to 1", "t from 2 on, the domain from 1"]
     assert unreached_ends(short, domains) == found

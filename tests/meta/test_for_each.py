@@ -55,13 +55,20 @@ def test_without_rows(row):
 
 
 @pytest.fixture
-def failures(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
+def failures(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, list[str]]:
     """Return the failure messages of each inner test, from its JUnit file."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     pytester.makepyfile(TESTS)
     pytester.runpytest_subprocess("-p", "no:cacheprovider", "--junitxml=out.xml")
     cases = ElementTree.parse(pytester.path / "out.xml").iter("testcase")
-    return {case.get("name", ""): [found.get("message", "") for found in case.findall("failure")] for case in cases}
+    return {
+        case.get("name", ""): [
+            found.get("message", "") for found in case.findall("failure")
+        ]
+        for case in cases
+    }
 
 
 def test_each_row_that_fails_is_reported(failures: dict[str, list[str]]) -> None:
@@ -71,6 +78,11 @@ def test_each_row_that_fails_is_reported(failures: dict[str, list[str]]) -> None
         "contains 2 failed subtests",
     ]
     assert failures["test_rows_are_apart"] == []
-    assert failures["test_raises_skips_and_passes"] == ["SystemExit: 0", "contains 1 failed subtest"]
-    assert failures["test_global_generator"][0].startswith("AssertionError: a test seeded numpy's global generator")
+    assert failures["test_raises_skips_and_passes"] == [
+        "SystemExit: 0",
+        "contains 1 failed subtest",
+    ]
+    assert failures["test_global_generator"][0].startswith(
+        "AssertionError: a test seeded numpy's global generator"
+    )
     assert failures["test_without_rows"] == []

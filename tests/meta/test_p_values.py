@@ -31,7 +31,9 @@ GRID = np.linspace(-2.0, 2.0, 41)
 
 
 def scale(rng: np.random.Generator, fault: float) -> float:
-    return scale_test("", ((1.0 + fault) * rng.standard_normal((3, 4)) ** 2).sum(axis=1), 4, 0.05).p_value
+    return scale_test(
+        "", ((1.0 + fault) * rng.standard_normal((3, 4)) ** 2).sum(axis=1), 4, 0.05
+    ).p_value
 
 
 def normal(rng: np.random.Generator, fault: float) -> float:
@@ -45,7 +47,9 @@ def pair(rng: np.random.Generator, fault: float) -> float:
 
 
 def signs(rng: np.random.Generator, fault: float) -> float:
-    return opposite_signs_test("", rng.binomial(17, 0.5 + 0.2 * fault, 3), 17, 0.05).p_value
+    return opposite_signs_test(
+        "", rng.binomial(17, 0.5 + 0.2 * fault, 3), 17, 0.05
+    ).p_value
 
 
 def distribution(rng: np.random.Generator, fault: float) -> float:
@@ -55,7 +59,14 @@ def distribution(rng: np.random.Generator, fault: float) -> float:
 
 
 def betting(rng: np.random.Generator, fault: float) -> float:
-    return min(1.0, math.exp(-log_capital((rng.random(20) < 0.3 + 0.4 * fault).astype(float).tolist(), 0.3)))
+    return min(
+        1.0,
+        math.exp(
+            -log_capital(
+                (rng.random(20) < 0.3 + 0.4 * fault).astype(float).tolist(), 0.3
+            )
+        ),
+    )
 
 
 TESTS = [scale, normal, pair, signs, distribution, betting]
@@ -64,24 +75,54 @@ TESTS = [scale, normal, pair, signs, distribution, betting]
 def excess(p_values: Floats) -> float:
     """Return the largest excess over u of the share of p-values that are at most u."""
     ordered = np.sort(p_values)
-    return float((np.arange(1, len(ordered) + 1) / len(ordered) - ordered)[ordered < 1.0].max(initial=0.0))
+    return float(
+        (np.arange(1, len(ordered) + 1) / len(ordered) - ordered)[ordered < 1.0].max(
+            initial=0.0
+        )
+    )
 
 
 @for_each("test", TESTS, ids=lambda test: test.__name__)
 def test_under_the_null_small_p_values_are_no_more_often_than_they_say(
     test: Callable[[np.random.Generator, float], float],
 ) -> None:
-    null, fault = (np.array([test(np.random.default_rng([7, i]), size) for i in range(RUNS)]) for size in (0.0, 1.0))
+    null, fault = (
+        np.array([test(np.random.default_rng([7, i]), size) for i in range(RUNS)])
+        for size in (0.0, 1.0)
+    )
     assert excess(null) <= BAND
     assert excess(fault) > BAND, "and at a fault they are: the comparison could fail"
 
 
-LAWS: dict[str, tuple[SubGaussian | Bounded, Callable[[np.random.Generator, int], NDArray[np.floating]], float]] = {
+LAWS: dict[
+    str,
+    tuple[
+        SubGaussian | Bounded,
+        Callable[[np.random.Generator, int], NDArray[np.floating]],
+        float,
+    ],
+] = {
     "skewed": (Bounded(0.0, 1.0), lambda rng, n: rng.beta(0.1, 3.0, n), 0.1 / 3.1),
-    "discrete": (Bounded(0.0, 4.0), lambda rng, n: rng.binomial(4, 0.03, n).astype(float), 0.12),
-    "rare and large": (Bounded(0.0, 100.0), lambda rng, n: np.where(rng.random(n) < 0.01, 100.0, 0.0), 1.0),
-    "heavy, cut off": (Bounded(0.0, 50.0), lambda rng, n: rng.pareto(1.5, n).clip(0.0, 50.0), 2.0 - 2.0 * 51.0**-0.5),
-    "two points": (SubGaussian(1.0), lambda rng, n: np.where(rng.random(n) < 0.5, -1.0, 1.0), 0.0),
+    "discrete": (
+        Bounded(0.0, 4.0),
+        lambda rng, n: rng.binomial(4, 0.03, n).astype(float),
+        0.12,
+    ),
+    "rare and large": (
+        Bounded(0.0, 100.0),
+        lambda rng, n: np.where(rng.random(n) < 0.01, 100.0, 0.0),
+        1.0,
+    ),
+    "heavy, cut off": (
+        Bounded(0.0, 50.0),
+        lambda rng, n: rng.pareto(1.5, n).clip(0.0, 50.0),
+        2.0 - 2.0 * 51.0**-0.5,
+    ),
+    "two points": (
+        SubGaussian(1.0),
+        lambda rng, n: np.where(rng.random(n) < 0.5, -1.0, 1.0),
+        0.0,
+    ),
 }
 
 

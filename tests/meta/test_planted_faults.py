@@ -10,7 +10,14 @@ from itertools import islice
 from types import CodeType, FunctionType
 from typing import Any
 
-from dpverify.harness import BUDGETS, MonteCarloCheck, Outcome, Planted, Point, SearchCheck
+from dpverify.harness import (
+    BUDGETS,
+    MonteCarloCheck,
+    Outcome,
+    Planted,
+    Point,
+    SearchCheck,
+)
 from dpverify.harness.checks import as_point
 from dpverify.harness.run.sources import PAPERS as SOURCE
 from dpverify.harness.run.sources import load_checks
@@ -24,7 +31,10 @@ PAPERS = ("tran2022", "wang2019", "zhang2021", "tools")
 
 
 def is_of_papers(function: FunctionType) -> bool:
-    return function.__module__.startswith("dpverify.papers.") or function.__module__ == __name__
+    return (
+        function.__module__.startswith("dpverify.papers.")
+        or function.__module__ == __name__
+    )
 
 
 def nested(code: CodeType) -> Iterator[CodeType]:
@@ -47,10 +57,20 @@ def reached(rule: Any) -> set[CodeType]:
         elif isinstance(value, FunctionType) and value not in seen:
             seen.add(value)
             codes = list(nested(value.__code__))
-            found.update(code for code in codes if code.co_name != "<lambda>" and is_of_papers(value))
-            instructions = [each for code in codes for each in dis.get_instructions(code)]
-            names = {each.argval for each in instructions if each.opname == "LOAD_GLOBAL"}
-            waiting += [value.__globals__[name] for name in names if name in value.__globals__]
+            found.update(
+                code
+                for code in codes
+                if code.co_name != "<lambda>" and is_of_papers(value)
+            )
+            instructions = [
+                each for code in codes for each in dis.get_instructions(code)
+            ]
+            names = {
+                each.argval for each in instructions if each.opname == "LOAD_GLOBAL"
+            }
+            waiting += [
+                value.__globals__[name] for name in names if name in value.__globals__
+            ]
             waiting += [cell.cell_contents for cell in value.__closure__ or ()]
     return found
 
@@ -91,7 +111,9 @@ def returned(code: CodeType) -> list[list[dis.Instruction]]:
         if each.opname in {"RETURN_VALUE", "RETURN_CONST"}:
             expressions.append(current)
             current = []
-        elif each.opname in {"POP_TOP", "RESUME", "NOP"} or each.opname.startswith(("STORE_", "POP_JUMP")):
+        elif each.opname in {"POP_TOP", "RESUME", "NOP"} or each.opname.startswith(
+            ("STORE_", "POP_JUMP")
+        ):
             current = []
         else:
             current.append(each)
@@ -100,7 +122,9 @@ def returned(code: CodeType) -> list[list[dis.Instruction]]:
 
 def is_constant(expression: list[dis.Instruction]) -> bool:
     """Test whether an expression uses no computed value. Returns from a ``with`` block are not recognized."""
-    return bool(expression) and all(each.opname in BUILT or each.argval in MAKERS for each in expression)
+    return bool(expression) and all(
+        each.opname in BUILT or each.argval in MAKERS for each in expression
+    )
 
 
 def returns_constants(rule: Any) -> bool:
@@ -115,7 +139,11 @@ def why_no_change(is_satisfied: Rule, changed: Rule) -> str:
         return "it does not look at its point"
     if returns_constants(changed):
         return "it returns a constant"
-    return "" if reached(is_satisfied) & reached(changed) else "it runs nothing of the rule"
+    return (
+        ""
+        if reached(is_satisfied) & reached(changed)
+        else "it runs nothing of the rule"
+    )
 
 
 MOST_POINTS = 60
@@ -128,7 +156,9 @@ def answers(rule: Rule, point: Point, statement: Statement) -> tuple[object, ...
     return outcome.ok, str(outcome.lhs), str(outcome.rhs)
 
 
-def why_no_outcome(is_satisfied: Rule, changed: Rule, points: Iterable[Point], statement: Statement) -> str:
+def why_no_outcome(
+    is_satisfied: Rule, changed: Rule, points: Iterable[Point], statement: Statement
+) -> str:
     """Return why the outcome of a changed rule does not depend on the point, or an empty text if it may."""
     first: tuple[object, ...] | None = None
     seen: list[Point] = []
@@ -139,7 +169,11 @@ def why_no_outcome(is_satisfied: Rule, changed: Rule, points: Iterable[Point], s
         first = outcome
         seen.append(point)
     own = {answers(is_satisfied, point, statement) for point in seen}
-    return f"it says {first} at {len(seen)} points, where the rule has {len(own)} outcomes" if len(own) > 1 else ""
+    return (
+        f"it says {first} at {len(seen)} points, where the rule has {len(own)} outcomes"
+        if len(own) > 1
+        else ""
+    )
 
 
 def smoke_points(check: ExhaustiveCheck, statement: Statement) -> Iterator[Point]:
@@ -156,7 +190,11 @@ def planted_rules() -> Iterator[tuple[str, Rule, ChangedStatement]]:
             if isinstance(check, ExhaustiveCheck) and check.is_satisfied is not None:
                 for changed in (*check.planted, *check.neighbours):
                     if changed.is_satisfied is not None:
-                        yield f"{paper}:{check.claim} {check.name}: {changed.name}", check.is_satisfied, changed
+                        yield (
+                            f"{paper}:{check.claim} {check.name}: {changed.name}",
+                            check.is_satisfied,
+                            changed,
+                        )
 
 
 def test_each_planted_rule_depends_on_what_is_checked() -> None:
@@ -165,7 +203,8 @@ def test_each_planted_rule_depends_on_what_is_checked() -> None:
     wrong = [
         (name, why)
         for name, is_satisfied, changed in rules
-        if changed.is_satisfied and (why := why_no_change(is_satisfied, changed.is_satisfied))
+        if changed.is_satisfied
+        and (why := why_no_change(is_satisfied, changed.is_satisfied))
     ]
     assert wrong == []
 
@@ -178,11 +217,16 @@ def faults_that_do_not_vary() -> Iterator[tuple[str, str]]:
             check = entry.check
             if isinstance(check, ExhaustiveCheck) and check.is_satisfied is not None:
                 statements = specs.claim(f"{paper}:{check.claim}").statements()
-                judged = next(statement for statement in statements if check.applies(statement))
+                judged = next(
+                    statement for statement in statements if check.applies(statement)
+                )
                 for fault in check.planted:
                     if fault.is_satisfied is not None:
                         why = why_no_outcome(
-                            check.is_satisfied, fault.is_satisfied, smoke_points(check, judged), judged
+                            check.is_satisfied,
+                            fault.is_satisfied,
+                            smoke_points(check, judged),
+                            judged,
                         )
                         yield f"{paper}:{check.claim} {check.name}: {fault.name}", why
 
@@ -198,7 +242,10 @@ def changed_code() -> Iterator[tuple[str, Any, Any]]:
         for entry in checks.entries() if checks is not None else ():
             check = entry.check
             name = f"{paper}:{check.claim} {check.name}"
-            if isinstance(check, SearchCheck | ExhaustiveCheck) and check.lhs is not None:
+            if (
+                isinstance(check, SearchCheck | ExhaustiveCheck)
+                and check.lhs is not None
+            ):
                 for changed in (*check.planted, *check.neighbours):
                     if changed.lhs is not None:
                         yield f"{name}: {changed.name}", check.lhs, changed.lhs
@@ -210,7 +257,9 @@ def changed_code() -> Iterator[tuple[str, Any, Any]]:
 def test_each_changed_left_side_and_simulation_runs_code_of_its_check() -> None:
     pairs = list(changed_code())
     assert len(pairs) > 50
-    assert [name for name, own, changed in pairs if not reached(own) & reached(changed)] == []
+    assert [
+        name for name, own, changed in pairs if not reached(own) & reached(changed)
+    ] == []
 
 
 def _measured(point: Any) -> Fraction:
@@ -247,7 +296,14 @@ def test_a_fault_that_does_not_depend_on_the_rule_is_rejected(fault: Rule) -> No
     assert why_no_change(_rule, fault)
 
 
-@for_each("fault", [partial(_rule, most=4), lambda p, s: _rule(p, s, 4), lambda p, s: _measured(p) < 5])
+@for_each(
+    "fault",
+    [
+        partial(_rule, most=4),
+        lambda p, s: _rule(p, s, 4),
+        lambda p, s: _measured(p) < 5,
+    ],
+)
 def test_a_fault_that_changes_the_rule_is_accepted(fault: Rule) -> None:
     assert Planted("less", is_satisfied=fault).is_satisfied is fault
     assert why_no_change(_rule, fault) == ""
@@ -265,14 +321,26 @@ PLACES: list[Point] = [{"n": Fraction(n)} for n in range(10)]
         lambda p, s: Outcome(bool(_rule(p, s).ok) and False),
     ],
 )
-def test_a_fault_with_one_outcome_where_the_rule_has_two_is_rejected(fault: Rule) -> None:
+def test_a_fault_with_one_outcome_where_the_rule_has_two_is_rejected(
+    fault: Rule,
+) -> None:
     assert why_no_outcome(_rule, fault, PLACES, STATEMENT)
 
 
-@for_each("fault", [partial(_rule, most=4), lambda p, s: Outcome(_measured(p) < 5, _measured(p))])
+@for_each(
+    "fault",
+    [partial(_rule, most=4), lambda p, s: Outcome(_measured(p) < 5, _measured(p))],
+)
 def test_a_fault_whose_outcome_varies_is_accepted(fault: Rule) -> None:
     assert why_no_outcome(_rule, fault, PLACES, STATEMENT) == ""
 
 
-def test_a_fault_that_is_seen_everywhere_is_accepted_where_the_rule_holds_everywhere() -> None:
-    assert why_no_outcome(partial(_rule, most=20), partial(_rule, most=-1), PLACES, STATEMENT) == ""
+def test_a_fault_that_is_seen_everywhere_is_accepted_where_the_rule_holds_everywhere() -> (
+    None
+):
+    assert (
+        why_no_outcome(
+            partial(_rule, most=20), partial(_rule, most=-1), PLACES, STATEMENT
+        )
+        == ""
+    )

@@ -50,12 +50,32 @@ def test_index():
 """
 
 
-def run(folder: Path, name: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, name: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
     shutil.copy(CONFTEST, folder / "conftest.py")
     (folder / "test_inner.py").write_text(TESTS, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-k", name]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-k",
+        name,
+    ]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @for_each("name", ["test_abort", "test_killed"])
@@ -71,8 +91,15 @@ def test_nothing_is_said_of_a_run_that_ends(tmp_path: Path) -> None:
     assert "died" not in ended.stderr
 
 
-def test_a_bad_index_in_a_kernel_fails_its_test_where_bounds_are_checked(tmp_path: Path) -> None:
-    ended = run(tmp_path, "test_index", NUMBA_BOUNDSCHECK="1", NUMBA_FULL_TRACEBACKS="1")
+def test_a_bad_index_in_a_kernel_fails_its_test_where_bounds_are_checked(
+    tmp_path: Path,
+) -> None:
+    ended = run(
+        tmp_path, "test_index", NUMBA_BOUNDSCHECK="1", NUMBA_FULL_TRACEBACKS="1"
+    )
     assert ended.returncode == 1
-    assert "FAILED test_inner.py::test_index - IndexError: index is out of bounds" in ended.stdout
+    assert (
+        "FAILED test_inner.py::test_index - IndexError: index is out of bounds"
+        in ended.stdout
+    )
     assert "index 3 is out of bounds for axis 0 with size 3" in ended.stdout

@@ -6,7 +6,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpverify.harness.search.domain import make_sampler
-from dpverify.selftest.searching import PlantedInequality, judge_search, read_inequalities
+from dpverify.selftest.searching import (
+    PlantedInequality,
+    judge_search,
+    read_inequalities,
+)
 from dpverify.symbolic.exact.evaluate import decide_statement
 from tests.for_each import for_each
 
@@ -28,8 +32,13 @@ TRUE = ["1/e from below", "two means", "a remainder", "a ridge"]
 
 
 @for_each("inequality", PLANTED.false, ids=lambda each: each.name)
-def test_each_planted_inequality_is_false_at_its_point(inequality: PlantedInequality) -> None:
-    statement, point = PLANTED.statement(inequality), {name: Fraction(value) for name, value in inequality.at.items()}
+def test_each_planted_inequality_is_false_at_its_point(
+    inequality: PlantedInequality,
+) -> None:
+    statement, point = (
+        PLANTED.statement(inequality),
+        {name: Fraction(value) for name, value in inequality.at.items()},
+    )
     assert inequality.kind in PLANTED.kinds
     assert make_sampler(statement, {}, {}).in_domain(point)
     assert decide_statement(statement, point, None) is False

@@ -18,10 +18,14 @@ def child_program(tmp_path: Path) -> Iterator[Callable[[str], None]]:
     before = multiprocessing.spawn.get_executable()
 
     def use(line: str) -> None:
-        tracker = f'case "$*" in *resource_tracker*) exec "{sys.executable}" "$@";; esac'
+        tracker = (
+            f'case "$*" in *resource_tracker*) exec "{sys.executable}" "$@";; esac'
+        )
         program.write_text(f"#!/bin/sh\n{tracker}\n{line}\n", encoding="utf-8")
         program.chmod(0o700)
         multiprocessing.set_executable(str(program))
 
     yield use
-    multiprocessing.set_executable(before.decode() if isinstance(before, bytes) else str(before))
+    multiprocessing.set_executable(
+        before.decode() if isinstance(before, bytes) else str(before)
+    )

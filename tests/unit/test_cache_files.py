@@ -33,7 +33,9 @@ def test_what_is_kept_is_recalled_under_its_key_only(folder: Path) -> None:
 
 
 @for_each("damage", [b"", b"payload", b"\0" * 64])
-def test_a_damaged_file_counts_as_missing_and_is_written_again(folder: Path, damage: bytes) -> None:
+def test_a_damaged_file_counts_as_missing_and_is_written_again(
+    folder: Path, damage: bytes
+) -> None:
     write_cached("kind", KEY, b"payload")
     (file,) = folder.iterdir()
     file.write_bytes(damage)
@@ -57,7 +59,10 @@ def test_a_folder_that_cannot_be_made_changes_nothing(folder: Path) -> None:
     assert read_cached("kind", KEY) is None
 
 
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="the superuser may write anywhere")
+@pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() == 0,
+    reason="the superuser may write anywhere",
+)
 def test_a_read_only_folder_changes_nothing(folder: Path) -> None:
     write_cached("kind", KEY, b"payload")
     folder.chmod(0o500)
@@ -97,7 +102,9 @@ def test_a_file_that_is_cut_off_counts_as_missing(folder: Path, length: int) -> 
     assert read_cached("kind", KEY) is None
 
 
-def test_a_user_without_a_home_folder_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_home_folder_has_no_cache(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def homeless() -> Path:
         raise RuntimeError("Could not determine home directory.")
 
@@ -126,9 +133,13 @@ def test_two_processes_that_write_at_once_leave_a_whole_file(folder: Path) -> No
         f"for _ in range(100): write_cached('kind', {KEY!r}, sys.argv[1].encode() * 50_000); "
         f"assert read_cached('kind', {KEY!r})"
     )
-    running = [subprocess.Popen([sys.executable, "-c", program, letter]) for letter in "abc"]
+    running = [
+        subprocess.Popen([sys.executable, "-c", program, letter]) for letter in "abc"
+    ]
     assert [process.wait() for process in running] == [0, 0, 0]
-    assert read_cached("kind", KEY) in {letter * 50_000 for letter in (b"a", b"b", b"c")}
+    assert read_cached("kind", KEY) in {
+        letter * 50_000 for letter in (b"a", b"b", b"c")
+    }
     assert [file.name for file in folder.iterdir()] == [f"kind.{KEY}.kept"]
 
 

@@ -16,7 +16,14 @@ from tests.for_each import for_each
 FINDINGS = Path(__file__).parents[2] / "docs" / "examples" / "findings"
 SCRIPTS = sorted(FINDINGS.glob("*.py"))
 LINES = 40
-SECTIONS = ["What is documented", "What happens", "When it matters", "Proposed fix", "Versions", "Reports"]
+SECTIONS = [
+    "What is documented",
+    "What happens",
+    "When it matters",
+    "Proposed fix",
+    "Versions",
+    "Reports",
+]
 SECONDS = 300.0
 LIBRARIES = {
     "diffprivlib",
@@ -35,14 +42,24 @@ LIBRARIES = {
 def packages(script: Path) -> set[str]:
     """What a script imports that Python does not bring."""
     nodes = list(ast.walk(ast.parse(script.read_text("utf-8"))))
-    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names = {
+        alias.name
+        for node in nodes
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
     names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
     return {name.partition(".")[0] for name in names} - sys.stdlib_module_names
 
 
 def printed_in_report(script: Path) -> str:
     """The output that the draft of the report shows."""
-    return script.with_suffix(".md").read_text("utf-8").split("```text\n")[1].split("```")[0]
+    return (
+        script.with_suffix(".md")
+        .read_text("utf-8")
+        .split("```text\n")[1]
+        .split("```")[0]
+    )
 
 
 def test_there_are_findings() -> None:
@@ -68,13 +85,24 @@ def test_a_script_has_the_draft_of_a_report(script: Path) -> None:
 @pytest.mark.slow
 @for_each("script", SCRIPTS, ids=lambda path: path.stem)
 def test_a_script_shows_its_finding(script: Path) -> None:
-    missing = sorted(name for name in packages(script) if importlib.util.find_spec(name) is None)
+    missing = sorted(
+        name for name in packages(script) if importlib.util.find_spec(name) is None
+    )
     if missing:
-        pytest.skip(f"THE FINDING {script.stem} WAS NOT SHOWN, {', '.join(missing)} not installed")
+        pytest.skip(
+            f"THE FINDING {script.stem} WAS NOT SHOWN, {', '.join(missing)} not installed"
+        )
     command = [sys.executable, str(script)]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    ended = subprocess.run(
+        command, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
     assert ended.returncode == 0, ended.stderr
-    printed, expected = ended.stdout.splitlines(), printed_in_report(script).splitlines()
+    printed, expected = (
+        ended.stdout.splitlines(),
+        printed_in_report(script).splitlines(),
+    )
     assert len(printed) == len(expected)
     if printed[0] == expected[0]:  # the same versions
-        assert [re.sub(r"[\d.]+", "", line) for line in printed] == [re.sub(r"[\d.]+", "", line) for line in expected]
+        assert [re.sub(r"[\d.]+", "", line) for line in printed] == [
+            re.sub(r"[\d.]+", "", line) for line in expected
+        ]

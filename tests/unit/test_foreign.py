@@ -20,7 +20,14 @@ from dpverify.processes import ProcessStartError
 from tests.for_each import for_each
 from tests.unit.alive import is_alive
 
-ERRORS = (SystemExit(0), GeneratorExit(), StopIteration(1), MemoryError(), KeyError("a"), KeyboardInterrupt())
+ERRORS = (
+    SystemExit(0),
+    GeneratorExit(),
+    StopIteration(1),
+    MemoryError(),
+    KeyError("a"),
+    KeyboardInterrupt(),
+)
 
 
 @for_each("error", ERRORS, ids=repr)
@@ -36,7 +43,8 @@ def test_whatever_is_raised_becomes_an_error_with_a_name(error: BaseException) -
 def test_ctrl_c_stays_what_it_is() -> None:
     with interrupts_recorded(), pytest.raises(KeyboardInterrupt), foreign_code("step"):
         os.kill(os.getpid(), signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt), foreign_code("step"):  # nobody recorded what a person did
+    # nobody recorded what a person did
+    with pytest.raises(KeyboardInterrupt), foreign_code("step"):
         raise KeyboardInterrupt
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -76,14 +84,18 @@ def calls(do: str) -> Iterator[str]:
         ("answer", "their code ended the tests that judge it"),
     ],
 )
-def test_code_that_runs_apart_cannot_end_or_stop_its_parent(do: str, message: str) -> None:
+def test_code_that_runs_apart_cannot_end_or_stop_its_parent(
+    do: str, message: str
+) -> None:
     run = run_apart(2.0, calls, do)
     assert next(run) == "before"
     with pytest.raises(ForeignError, match=message):
         next(run)
 
 
-def test_code_that_replaces_functions_that_judge_it_is_named_though_all_values_are_there() -> None:
+def test_code_that_replaces_functions_that_judge_it_is_named_though_all_values_are_there() -> (
+    None
+):
     run = run_apart(60.0, calls, "replace")
     assert [next(run), next(run)] == ["before", "after"]
     with pytest.raises(ForeignError, match=r"replaced numpy\.linalg\.norm"):
@@ -100,7 +112,10 @@ def test_code_that_replaces_functions_that_judge_it_is_named_though_all_values_a
     ],
 )
 def test_a_process_that_does_not_start_is_named(
-    line: str, message: str, child_program: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+    line: str,
+    message: str,
+    child_program: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(apart, "START_SECONDS", 1.0)
     child_program(line)
@@ -142,7 +157,10 @@ class Mute(Exception):  # noqa: N818
 
 def test_an_exception_without_a_message_is_named() -> None:
     with (
-        pytest.raises(ForeignError, match=r"^step raised Mute: \(its message raised ZeroDivisionError\)"),
+        pytest.raises(
+            ForeignError,
+            match=r"^step raised Mute: \(its message raised ZeroDivisionError\)",
+        ),
         foreign_code("step"),
     ):
         raise Mute

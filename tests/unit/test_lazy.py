@@ -10,15 +10,25 @@ import pytest
 
 from tests.for_each import for_each
 
-PAGES = ["dpverify", "dpverify.harness", "dpverify.ledger", "dpverify.symbolic", "dpverify.papers.tran2022.algorithms"]
+PAGES = [
+    "dpverify",
+    "dpverify.harness",
+    "dpverify.ledger",
+    "dpverify.symbolic",
+    "dpverify.papers.tran2022.algorithms",
+]
 
 
 @for_each("page", PAGES)
 def test_every_name_is_there_and_no_other(page: str) -> None:
     module = import_module(page)
-    assert [name for name in module.__all__ if getattr(module, name, None) is None] == []
+    assert [
+        name for name in module.__all__ if getattr(module, name, None) is None
+    ] == []
     assert set(dir(module)) | {"__version__"} == set(module.__all__) | {"__version__"}
-    with pytest.raises(AttributeError, match=f"module '{page}' has no attribute 'nothing'"):
+    with pytest.raises(
+        AttributeError, match=f"module '{page}' has no attribute 'nothing'"
+    ):
         _ = module.nothing
 
 

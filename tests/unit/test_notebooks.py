@@ -22,7 +22,9 @@ def code_cells(notebook: Path) -> Iterator[tuple[str, str]]:
     assert (data["nbformat"], data["nbformat_minor"]) == (4, 5)
     for cell in data["cells"]:
         if cell["cell_type"] == "code":
-            assert cell["outputs"] == [], f"{notebook.name} is committed without outputs"
+            assert cell["outputs"] == [], (
+                f"{notebook.name} is committed without outputs"
+            )
             assert cell["execution_count"] is None
             yield cell["id"], "".join(cell["source"])
 
@@ -32,11 +34,19 @@ def execute(code: str, name: str, names: dict[str, Any]) -> Any:
     tree = ast.parse(code, name)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, name, "exec"), names)
-    return eval(compile(ast.Expression(last.value), name, "eval"), names) if isinstance(last, ast.Expr) else None
+    return (
+        eval(compile(ast.Expression(last.value), name, "eval"), names)
+        if isinstance(last, ast.Expr)
+        else None
+    )
 
 
 def test_there_are_three() -> None:
-    assert [path.stem for path in NOTEBOOKS] == ["choose-sigma", "read-verdicts", "test-your-optimizer"]
+    assert [path.stem for path in NOTEBOOKS] == [
+        "choose-sigma",
+        "read-verdicts",
+        "test-your-optimizer",
+    ]
 
 
 @for_each("notebook", NOTEBOOKS, ids=lambda path: path.stem)
@@ -47,10 +57,15 @@ def test_it_runs(notebook: Path) -> None:
     shown = 0
     for cell, code in code_cells(notebook):
         value = execute(code, f"{notebook.name}, {cell}", names)
-        methods = (getattr(value, f"_repr_{kind}_", None) for kind in ("html", "markdown", "svg"))
+        methods = (
+            getattr(value, f"_repr_{kind}_", None)
+            for kind in ("html", "markdown", "svg")
+        )
         shown += any(show() for show in methods if show is not None)
     plt.close("all")
-    assert shown > 0, "no cell ends with a result that a notebook shows in a form of its own"
+    assert shown > 0, (
+        "no cell ends with a result that a notebook shows in a form of its own"
+    )
 
 
 def test_the_faulty_optimizer_of_a_notebook_is_found() -> None:

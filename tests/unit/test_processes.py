@@ -41,10 +41,15 @@ def test_they_look_for_reference_cycles_seldom() -> None:
 
 
 @for_each("wait", [True, False])
-def test_an_exception_ends_processes_at_work_and_no_others(wait: bool, tmp_path: Path) -> None:
+def test_an_exception_ends_processes_at_work_and_no_others(
+    wait: bool, tmp_path: Path
+) -> None:
     with process_pool(1, wait=False) as other:
         first = other.submit(os.getpid).result()
-        with suppress(KeyboardInterrupt), process_pool(1, _work, (tmp_path / "early", 0.0), wait=wait) as pool:
+        with (
+            suppress(KeyboardInterrupt),
+            process_pool(1, _work, (tmp_path / "early", 0.0), wait=wait) as pool,
+        ):
             second = pool.submit(os.getpid).result()
             _under_way(pool.submit(_work, tmp_path / "late", LONG))
             raise KeyboardInterrupt
@@ -114,10 +119,14 @@ if __name__ == "__main__":
 
 
 @for_each("how", [signal.SIGKILL, signal.SIGTERM])
-def test_processes_end_when_the_one_that_started_them_is_killed(how: signal.Signals, tmp_path: Path) -> None:
+def test_processes_end_when_the_one_that_started_them_is_killed(
+    how: signal.Signals, tmp_path: Path
+) -> None:
     script = tmp_path / "parent.py"
     script.write_text(PARENT, encoding="utf-8")
-    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as parent:
+    with subprocess.Popen(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, text=True
+    ) as parent:
         assert parent.stdout is not None
         worker = int(parent.stdout.readline())
         parent.send_signal(how)
@@ -139,7 +148,10 @@ def test_a_child_that_never_reads_blocks_nobody(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["dpverify", "x" * 1_000_000])
     child_program(line)
-    with spool(LARGE) as file, process_pool(1, read_spooled, (file,), wait=False) as pool:
+    with (
+        spool(LARGE) as file,
+        process_pool(1, read_spooled, (file,), wait=False) as pool,
+    ):
         future = pool.submit(os.getpid)
         if "sleep" not in line:
             assert isinstance(future.exception(60), BrokenProcessPool)
@@ -148,7 +160,9 @@ def test_a_child_that_never_reads_blocks_nobody(
 
 def test_a_worker_that_is_killed_while_it_answers_is_missed() -> None:
     with process_pool(1, wait=False) as pool:
-        assert isinstance(pool.submit(_die_while_answering).exception(60), BrokenProcessPool)
+        assert isinstance(
+            pool.submit(_die_while_answering).exception(60), BrokenProcessPool
+        )
 
 
 def _die_while_answering() -> None:
@@ -176,20 +190,31 @@ if __name__ == "__main__":
 
 
 @for_each("name", ["multiprocessing", "signal", "pickle", "concurrent"])
-def test_a_file_of_the_working_folder_is_not_imported_by_a_child(name: str, tmp_path: Path) -> None:
+def test_a_file_of_the_working_folder_is_not_imported_by_a_child(
+    name: str, tmp_path: Path
+) -> None:
     folder = tmp_path / "working"
     folder.mkdir()
-    (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w').close()\n", encoding="utf-8")
+    (folder / f"{name}.py").write_text(
+        f"open({str(tmp_path / 'imported')!r}, 'w').close()\n", encoding="utf-8"
+    )
     script = tmp_path / "parent.py"
     script.write_text(FOREIGN_MODULES, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, str(script)], cwd=folder, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, str(script)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "4\n", "")
     assert not (tmp_path / "imported").exists()
 
 
-def test_the_safe_path_of_a_child_is_not_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_safe_path_of_a_child_is_not_handed_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for safe in (None, "1"):
         if safe is None:
             monkeypatch.delenv("PYTHONSAFEPATH", raising=False)

@@ -23,7 +23,9 @@ def test_it_has_an_example(name: str) -> None:
 
 @for_each("name", NAMES)
 def test_its_examples_are_true(name: str) -> None:
-    found = doctest.DocTestFinder(exclude_empty=True).find(getattr(dpverify, name), name, globs={})
+    found = doctest.DocTestFinder(exclude_empty=True).find(
+        getattr(dpverify, name), name, globs={}
+    )
     runner = doctest.DocTestRunner()
     for test in found:
         runner.run(test)
@@ -33,11 +35,18 @@ def test_its_examples_are_true(name: str) -> None:
 def test_the_example_of_the_package_is_true() -> None:
     documentation = dpverify.__doc__ or ""
     runner = doctest.DocTestRunner()
-    runner.run(doctest.DocTestParser().get_doctest(documentation, {}, "dpverify", None, 0))
+    runner.run(
+        doctest.DocTestParser().get_doctest(documentation, {}, "dpverify", None, 0)
+    )
     assert runner.tries > 1
     assert runner.failures == 0
 
 
 def test_an_example_is_skipped_only_if_it_needs_an_extra_or_writes_a_file() -> None:
-    skipped = {name for name in NAMES for example in examples(name) if doctest.SKIP in example.options}
+    skipped = {
+        name
+        for name in NAMES
+        for example in examples(name)
+        if doctest.SKIP in example.options
+    }
     assert skipped == {"event", "figure"}

@@ -47,9 +47,15 @@ def keep(session: pytest.Pytester, *claims: str) -> None:
         path = session.path / "specs" / "demo" / name
         head, *records = path.read_text().split(table)
         field = "id" if name == "claims.toml" else "claim"
-        kept = [record for record in records if any(f'\n{field} = "{claim}"\n' in record for claim in claims)]
+        kept = [
+            record
+            for record in records
+            if any(f'\n{field} = "{claim}"\n' in record for claim in claims)
+        ]
         path.write_text(table.join([head, *kept]))
-    session.makeini((session.path / "tox.ini").read_text().replace(":load\n", ":load_known\n"))
+    session.makeini(
+        (session.path / "tox.ini").read_text().replace(":load\n", ":load_known\n")
+    )
 
 
 def test_items_have_readable_names(session: pytest.Pytester) -> None:
@@ -68,7 +74,8 @@ def test_items_have_readable_names(session: pytest.Pytester) -> None:
             f"{file}walk[[]start=late|printed|pin[]]",
         ]
     )
-    assert "later" not in result.stdout.str()  # it has no check, and its verdict says that it is untested
+    # it has no check, and its verdict says that it is untested
+    assert "later" not in result.stdout.str()
 
 
 def test_a_claim_is_selected_by_its_name(session: pytest.Pytester) -> None:
@@ -81,7 +88,9 @@ def test_an_item_is_selected_by_its_id(session: pytest.Pytester) -> None:
     result.assert_outcomes(passed=1)
 
 
-def test_claims_that_hold_their_pins_pass_and_the_rest_is_counted(session: pytest.Pytester) -> None:
+def test_claims_that_hold_their_pins_pass_and_the_rest_is_counted(
+    session: pytest.Pytester,
+) -> None:
     keep(session, "sum", "bits", "empty", "walk", "later")
     result = run(session, "specs", "-ra")
     result.assert_outcomes(passed=10, skipped=1)
@@ -99,36 +108,62 @@ def test_claims_that_hold_their_pins_pass_and_the_rest_is_counted(session: pytes
 def test_a_proof_that_is_lost_fails_the_pin_and_nothing_else(
     session: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpverify.ledger.lost_proofs.lost_proofs", lambda _: ["derivation: not complete"])
+    monkeypatch.setattr(
+        "dpverify.ledger.lost_proofs.lost_proofs",
+        lambda _: ["derivation: not complete"],
+    )
     keep(session, "bits")
     result = run(session, "specs")
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(
-        ["demo:bits[[]printed|pin[]]: no longer proved, as it is pinned: derivation: not complete"]
+        [
+            "demo:bits[[]printed|pin[]]: no longer proved, as it is pinned: derivation: not complete"
+        ]
     )
 
 
-def test_what_was_judged_before_is_taken_from_the_store_and_said(session: pytest.Pytester) -> None:
+def test_what_was_judged_before_is_taken_from_the_store_and_said(
+    session: pytest.Pytester,
+) -> None:
     keep(session, "sum", "bits")
-    verify(load_specs(session.path / "specs"), source=DEMO + "load_known", store=Store(default_store()))
-    said = "4 checks were taken from the store of evidence; --dpverify-fresh runs all anew"
+    verify(
+        load_specs(session.path / "specs"),
+        source=DEMO + "load_known",
+        store=Store(default_store()),
+    )
+    said = (
+        "4 checks were taken from the store of evidence; --dpverify-fresh runs all anew"
+    )
     seed = ["--dpverify-seed", "7"]
-    for words, taken in (([], True), (["--dpverify-fresh"], False), (seed, False), (seed, True)):
+    for words, taken in (
+        ([], True),
+        (["--dpverify-fresh"], False),
+        (seed, False),
+        (seed, True),
+    ):
         result = run(session, "specs", *words)
         result.assert_outcomes(passed=6)
         assert (said in result.stdout.str()) == taken, words
 
 
-def test_without_a_store_that_can_be_used_claims_are_judged_and_the_reason_is_said(session: pytest.Pytester) -> None:
+def test_without_a_store_that_can_be_used_claims_are_judged_and_the_reason_is_said(
+    session: pytest.Pytester,
+) -> None:
     keep(session, "bits")
     default_store().write_text("no database")
     result = run(session, "specs")
     result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines(["the claims were judged without a store: *is no store of evidence that can be used*"])
+    result.stdout.fnmatch_lines(
+        [
+            "the claims were judged without a store: *is no store of evidence that can be used*"
+        ]
+    )
     assert default_store().read_text() == "no database"
 
 
-@pytest.mark.parametrize(("pins", "words"), [("", ["--strict-pins"]), ("strict_pins = true\n", [])])
+@pytest.mark.parametrize(
+    ("pins", "words"), [("", ["--strict-pins"]), ("strict_pins = true\n", [])]
+)
 def test_a_claim_without_a_pin_fails_where_one_is_asked_for(
     session: pytest.Pytester, pins: str, words: list[str]
 ) -> None:
@@ -144,7 +179,9 @@ def test_a_claim_without_a_pin_fails_where_one_is_asked_for(
     )
 
 
-def test_a_contradicted_pin_fails_and_names_everything(session: pytest.Pytester) -> None:
+def test_a_contradicted_pin_fails_and_names_everything(
+    session: pytest.Pytester,
+) -> None:
     keep(session, "bits")
     verdicts = session.path / "specs" / "demo" / "verdicts.toml"
     verdicts.write_text('[[verdict]]\nclaim = "bits"\nstatus = "proved"\n')
@@ -175,7 +212,9 @@ def test_junit_has_the_figures_of_a_check(session: pytest.Pytester) -> None:
     assert figures["detects"]
 
 
-def test_a_check_that_finds_nothing_does_not_contradict_a_refuted_claim(session: pytest.Pytester) -> None:
+def test_a_check_that_finds_nothing_does_not_contradict_a_refuted_claim(
+    session: pytest.Pytester,
+) -> None:
     keep(session, "size")
     run(session, "specs").assert_outcomes(passed=3)
 
@@ -183,10 +222,14 @@ def test_a_check_that_finds_nothing_does_not_contradict_a_refuted_claim(session:
 def test_a_proof_contradicts_a_refuted_claim(session: pytest.Pytester) -> None:
     keep(session, "decay")
     verdicts = session.path / "specs" / "demo" / "verdicts.toml"
-    verdicts.write_text(verdicts.read_text().replace('"proved"', '"refuted"\nseverity = "proof"'))
+    verdicts.write_text(
+        verdicts.read_text().replace('"proved"', '"refuted"\nseverity = "proof"')
+    )
     result = run(session, "specs")
     result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["demo:decay[[]printed|derivation[]]: pinned refuted, but proved"])
+    result.stdout.fnmatch_lines(
+        ["demo:decay[[]printed|derivation[]]: pinned refuted, but proved"]
+    )
 
 
 def test_disagreeing_sources_and_missed_controls_fail(session: pytest.Pytester) -> None:
@@ -206,16 +249,28 @@ def test_disagreeing_sources_and_missed_controls_fail(session: pytest.Pytester) 
 
 def test_an_error_of_a_check_fails(session: pytest.Pytester) -> None:
     keep(session, "root")
-    session.makeini((session.path / "tox.ini").read_text().replace(":load_known\n", ":load_known_broken\n"))
+    session.makeini(
+        (session.path / "tox.ini")
+        .read_text()
+        .replace(":load_known\n", ":load_known_broken\n")
+    )
     result = run(session, "specs")
     result.stdout.fnmatch_lines(
-        ["demo:root[[]printed|raises[]]: error: ZeroDivisionError: the author divided by zero*"]
+        [
+            "demo:root[[]printed|raises[]]: error: ZeroDivisionError: the author divided by zero*"
+        ]
     )
 
 
-def test_a_check_that_runs_in_larger_budgets_only_is_skipped_with_the_reason(session: pytest.Pytester) -> None:
+def test_a_check_that_runs_in_larger_budgets_only_is_skipped_with_the_reason(
+    session: pytest.Pytester,
+) -> None:
     keep(session, "sum")
-    session.makeini((session.path / "tox.ini").read_text().replace(":load_known\n", ":load_known_patient\n"))
+    session.makeini(
+        (session.path / "tox.ini")
+        .read_text()
+        .replace(":load_known\n", ":load_known_patient\n")
+    )
     result = run(session, "specs", "-rs")
     result.assert_outcomes(passed=1, skipped=1)
     result.stdout.fnmatch_lines(["SKIPPED*untested: runs from the standard budget on"])
@@ -229,7 +284,9 @@ def test_a_pin_that_is_not_confirmed_is_counted(session: pytest.Pytester) -> Non
     result = run(session, "specs")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(
-        ["1 pins are not confirmed at this budget: demo:root[[]printed|pin[]] (pinned proved, found not refuted)"]
+        [
+            "1 pins are not confirmed at this budget: demo:root[[]printed|pin[]] (pinned proved, found not refuted)"
+        ]
     )
 
 
@@ -244,16 +301,23 @@ def test_a_damaged_spec_is_one_clear_line(session: pytest.Pytester) -> None:
 
 
 def test_checks_that_are_not_there_are_one_clear_line(session: pytest.Pytester) -> None:
-    session.makeini("[pytest]\ndpverify_checks = no_such_checks:load\naddopts = -p no:cacheprovider\n")
+    session.makeini(
+        "[pytest]\ndpverify_checks = no_such_checks:load\naddopts = -p no:cacheprovider\n"
+    )
     result = run(session, "specs")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["checks: 'no_such_checks:load': they cannot be imported: *"])
+    result.stdout.fnmatch_lines(
+        ["checks: 'no_such_checks:load': they cannot be imported: *"]
+    )
     assert "Traceback" not in result.stdout.str()
 
 
 def test_other_files_are_left_alone(session: pytest.Pytester) -> None:
     (session.path / "elsewhere").mkdir()
-    shutil.copy(session.path / "specs" / "demo" / "claims.toml", session.path / "elsewhere" / "claims.toml")
+    shutil.copy(
+        session.path / "specs" / "demo" / "claims.toml",
+        session.path / "elsewhere" / "claims.toml",
+    )
     result = run(session, "elsewhere")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
@@ -264,11 +328,20 @@ def test_the_budget_is_one_of_three(session: pytest.Pytester) -> None:
 
 
 @pytest.mark.slow
-def test_in_several_processes_a_claim_has_one_of_them_and_the_summary_is_there_too(session: pytest.Pytester) -> None:
+def test_in_several_processes_a_claim_has_one_of_them_and_the_summary_is_there_too(
+    session: pytest.Pytester,
+) -> None:
     keep(session, "bits", "walk")
     words = ["-v", "-p", "dpverify.pytest_plugin", "-n", "2", "--dist", "loadgroup"]
     result = session.runpytest_subprocess("specs", *words)
-    ran = set(re.findall(r"\[(gw\d)\] .* (?:PASSED|SKIPPED) \S+::(\w+:\w+)\[", result.stdout.str()))
-    assert sorted(claim for _, claim in ran) == ["demo:bits", "demo:walk"]  # else its checks run again for the pin
+    ran = set(
+        re.findall(
+            r"\[(gw\d)\] .* (?:PASSED|SKIPPED) \S+::(\w+:\w+)\[", result.stdout.str()
+        )
+    )
+    # else its checks run again for the pin
+    assert sorted(claim for _, claim in ran) == ["demo:bits", "demo:walk"]
     result.assert_outcomes(passed=6)
-    result.stdout.fnmatch_lines(["1 WITHOUT A PIN: demo:walk[[]start=late|printed|pin[]] (untested)"])
+    result.stdout.fnmatch_lines(
+        ["1 WITHOUT A PIN: demo:walk[[]start=late|printed|pin[]] (untested)"]
+    )

@@ -27,20 +27,31 @@ def mechanism(dataset: Any, rng: np.random.Generator, size: int) -> Any:
 def some(name: str) -> ShownAsTable:
     """A result of each kind."""
     if name == "calibration":
-        return dv.calibration("dp-nsgd", n=1000, d=10, epochs=1, epsilon=1.0, delta=1e-6)
+        return dv.calibration(
+            "dp-nsgd", n=1000, d=10, epochs=1, epsilon=1.0, delta=1e-6
+        )
     if name == "batches":
-        return dv.calibration("dp-sgd", n=1000, batch=10, epochs=1, epsilon=1.0, delta=1e-6)
+        return dv.calibration(
+            "dp-sgd", n=1000, batch=10, epochs=1, epsilon=1.0, delta=1e-6
+        )
     if name == "budget":
         return dv.calibration("dp-agd", n=1000, epsilon=1.0, delta=1e-6)
     if name == "audit":
         return dv.audit(mechanism, epsilon=1.0, n=20_000, law="gaussian")
     if name == "conformance":
-        return Conformance([ConformanceTest("noise", True, "1.0", "5%"), ConformanceTest("clip", False, "<2>", "1%")])
+        return Conformance(
+            [
+                ConformanceTest("noise", True, "1.0", "5%"),
+                ConformanceTest("clip", False, "<2>", "1%"),
+            ]
+        )
     verdicts = dv.recorded("tran2022")
     if name == "verdicts":
         return verdicts
     assert verdicts.run is not None
-    return verdicts[0] if name == "result" else Run(run=verdicts.run, results=[*verdicts])
+    return (
+        verdicts[0] if name == "result" else Run(run=verdicts.run, results=[*verdicts])
+    )
 
 
 EXPECTED = {
@@ -71,7 +82,13 @@ def test_every_result_shows_itself(name: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_how_a_record_shows_itself_is_no_part_of_its_data() -> None:
-    for kind in (dv.Result, dv.Run, dv.AuditResult, records.Calibration, batches.BatchCalibration):
+    for kind in (
+        dv.Result,
+        dv.Run,
+        dv.AuditResult,
+        records.Calibration,
+        batches.BatchCalibration,
+    ):
         assert "shown_by" not in kind.__struct_fields__
     assert "shown_by" not in growing.GrowingCalibration.__struct_fields__
     result = dv.recorded("tran2022")[0]

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 Mu: TypeAlias = "Callable[[int, int, Ordering], Callable[[], Any]]"
 """``mu(N, epochs, ordering)`` returns a call of the accountant."""
 
-# a realistic delta, and one with epsilon near 0, for which the last digits need ball arithmetic
+# a realistic delta, and one with epsilon near 0, for which the last digits need ball
+# arithmetic
 DELTA = 1e-6
 NEAR_ZERO = 0.38
 
@@ -34,7 +35,9 @@ BY_LOSSES = ("exact", LOSSES)
 DIGITS = 1e-12  # largest accepted relative error of epsilon
 
 
-def _composed(names: tuple[str, ...], *, seed: int, K: int, delta: float = DELTA) -> Forms:
+def _composed(
+    names: tuple[str, ...], *, seed: int, K: int, delta: float = DELTA
+) -> Forms:
     """Compose K distinct mechanisms of total mu 1; the limit adds squares and inverts one trade-off function."""
     import numpy as np
 
@@ -47,8 +50,14 @@ def _composed(names: tuple[str, ...], *, seed: int, K: int, delta: float = DELTA
     forms: dict[str, Form | Missing] = {
         SQUARES: lambda: epsilon_of(math.sqrt(float(mus @ mus)), delta),
         "exact": lambda: composed_epsilon(mus, delta),
-        RENYI: peer("dp_accounting.rdp", lambda module: _by_library(module.RdpAccountant, mus, delta)),
-        LOSSES: peer("dp_accounting.pld", lambda module: _by_library(module.PLDAccountant, mus, delta)),
+        RENYI: peer(
+            "dp_accounting.rdp",
+            lambda module: _by_library(module.RdpAccountant, mus, delta),
+        ),
+        LOSSES: peer(
+            "dp_accounting.pld",
+            lambda module: _by_library(module.PLDAccountant, mus, delta),
+        ),
     }
     return {name: forms[name] for name in names}
 
@@ -64,11 +73,18 @@ def _batches(*, seed: int, T: int, rate: float, noise: float, delta: float) -> F
     table = dict(zip(law.places.tolist(), law.chances.tolist(), strict=True))
 
     def composed(module: Any) -> Form:
-        pmf = module.SparsePLDPmf(table, width, law.beyond, pessimistic_estimate=True).to_dense_pmf()
-        return lambda: pmf.self_compose(T, tail_mass_truncation=1e-15).get_epsilon_for_delta(delta)
+        pmf = module.SparsePLDPmf(
+            table, width, law.beyond, pessimistic_estimate=True
+        ).to_dense_pmf()
+        return lambda: pmf.self_compose(
+            T, tail_mass_truncation=1e-15
+        ).get_epsilon_for_delta(delta)
 
     steps = [BatchSteps(rate, noise, T)]
-    return {"both ends": lambda: batch_epsilon(steps, delta), LAW: peer("dp_accounting.pld.pld_pmf", composed)}
+    return {
+        "both ends": lambda: batch_epsilon(steps, delta),
+        LAW: peer("dp_accounting.pld.pld_pmf", composed),
+    }
 
 
 def _check(mus: NDArray[Any], delta: float, epsilon: float) -> None:
@@ -81,16 +97,22 @@ def _check(mus: NDArray[Any], delta: float, epsilon: float) -> None:
     ctx.prec = 400
     try:
         mu = sum((arb(value) ** 2 for value in mus.tolist()), start=arb(0)).sqrt()
-        high, low = (delta_ball(mu, arb(epsilon) * (1 + arb(sign * DIGITS))) for sign in (-1, 1))
+        high, low = (
+            delta_ball(mu, arb(epsilon) * (1 + arb(sign * DIGITS))) for sign in (-1, 1)
+        )
         if not low <= arb(delta) <= high:
-            raise ValueError(f"epsilon: {epsilon}: must have a relative error of {DIGITS} at most")
+            raise ValueError(
+                f"epsilon: {epsilon}: must have a relative error of {DIGITS} at most"
+            )
     finally:
         ctx.prec = before
 
 
 def _by_library(accountant: Any, mus: NDArray[Any], delta: float) -> Form:
     library = import_module("dp_accounting")
-    event = library.ComposedDpEvent([library.GaussianDpEvent(1.0 / mu) for mu in mus.tolist()])
+    event = library.ComposedDpEvent(
+        [library.GaussianDpEvent(1.0 / mu) for mu in mus.tolist()]
+    )
     return lambda: accountant().compose(event).get_epsilon(delta)
 
 
@@ -124,7 +146,10 @@ def _mu_2(N: int, epochs: int, ordering: Ordering) -> Callable[[], Any]:
 def _pattern_2(N: int, epochs: int) -> Form:
     import numpy as np
 
-    from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
+    from dpverify.papers.tran2022.accounting.algorithm_2.nodes import (
+        NodeSensitivities,
+        pattern_value,
+    )
 
     T = epochs * N
     visits = np.arange(N, min(T, 10**5 * N) + 1, N).tolist()
@@ -132,9 +157,15 @@ def _pattern_2(N: int, epochs: int) -> Form:
     return lambda: pattern_value(nodes, 1 / N, visits)
 
 
-def _accountant(mu: Mu, pattern: Callable[[int, int], Form], *, seed: int, N: int, epochs: int) -> Forms:
+def _accountant(
+    mu: Mu, pattern: Callable[[int, int], Form], *, seed: int, N: int, epochs: int
+) -> Forms:
     """Compute mu for both orderings; the limit adds up a pattern of visits that is known beforehand."""
-    return {PATTERN: pattern(N, epochs), "fresh": mu(N, epochs, "fresh"), "once": mu(N, epochs, "once")}
+    return {
+        PATTERN: pattern(N, epochs),
+        "fresh": mu(N, epochs, "fresh"),
+        "once": mu(N, epochs, "once"),
+    }
 
 
 def _long_run(*, seed: int, N: int, epochs: int) -> Forms:
@@ -142,13 +173,20 @@ def _long_run(*, seed: int, N: int, epochs: int) -> Forms:
     import numpy as np
 
     rng = np.random.default_rng(seed)
-    return {"draw N normals": lambda: rng.standard_normal(N), "fresh": _mu_2(N, epochs, "fresh")}
+    return {
+        "draw N normals": lambda: rng.standard_normal(N),
+        "fresh": _mu_2(N, epochs, "fresh"),
+    }
 
 
-TWO_SECONDS = tuple(Target(form, at_most=2.0, kind="seconds") for form in ("fresh", "once"))
+TWO_SECONDS = tuple(
+    Target(form, at_most=2.0, kind="seconds") for form in ("fresh", "once")
+)
 
 
-def _algorithm(number: int, mu: Mu, pattern: Callable[[int, int], Form]) -> Iterator[BenchCase]:
+def _algorithm(
+    number: int, mu: Mu, pattern: Callable[[int, int], Form]
+) -> Iterator[BenchCase]:
     """Yield cases of the accountant of an algorithm, over N and over T/N."""
     case = BenchCase(
         f"algorithm-{number}",
@@ -158,12 +196,24 @@ def _algorithm(number: int, mu: Mu, pattern: Callable[[int, int], Form]) -> Iter
         limit_is_ours=True,
         rounds=3,
     )
-    over_n = replace(case, name=f"{case.name}-over-n", parameters={"epochs": 100}, targets=TWO_SECONDS)
+    over_n = replace(
+        case,
+        name=f"{case.name}-over-n",
+        parameters={"epochs": 100},
+        targets=TWO_SECONDS,
+    )
     yield from sweep(over_n, "N", (1_000, 10_000, 100_000, 1_000_000))
-    over_epochs = replace(case, name=f"{case.name}-over-epochs", parameters={"N": 10_000})
+    over_epochs = replace(
+        case, name=f"{case.name}-over-epochs", parameters={"N": 10_000}
+    )
     yield from sweep(over_epochs, "epochs", (10, 100, 1_000))
     if number == 1:  # "long-run" below covers Algorithm 2
-        long = replace(case, name=f"{case.name}-long", parameters={"N": 32_561}, targets=TWO_SECONDS)
+        long = replace(
+            case,
+            name=f"{case.name}-long",
+            parameters={"N": 32_561},
+            targets=TWO_SECONDS,
+        )
         yield from sweep(long, "epochs", (10_000, 100_000))
 
 
@@ -212,7 +262,10 @@ CASES = (
             forms=("draw N normals", "fresh"),
             parameters={"N": 316_228},
             rounds=3,
-            targets=[Target("fresh", at_most=2.0, kind="seconds"), Target("fresh", at_most=0.2, kind="exponent")],
+            targets=[
+                Target("fresh", at_most=2.0, kind="seconds"),
+                Target("fresh", at_most=0.2, kind="exponent"),
+            ],
         ),
         "epochs",
         (100_000, 1_000_000, 20_000_000),

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-# delta, the probability of a bound above the true epsilon, and the noise of the mechanism
+# delta, the probability of a bound above the true epsilon, and the noise of the
+# mechanism
 DELTA = 1e-5
 ALPHA = 0.05
 NOISE = 2.0
@@ -36,7 +37,10 @@ def _gaussian(*, seed: int, n: int, d: int) -> Forms:
     low, high = _draw(rng, n, d)
 
     def bound() -> float:
-        sides = ClassMoments(low[:1000].mean(axis=0)), ClassMoments(high[:1000].mean(axis=0))
+        sides = (
+            ClassMoments(low[:1000].mean(axis=0)),
+            ClassMoments(high[:1000].mean(axis=0)),
+        )
         for moments, rows in zip(sides, (low, high), strict=True):
             moments.add(rows)
         check_law(*sides)
@@ -57,7 +61,9 @@ def _any(*, seed: int, n: int, d: int) -> Forms:
     order = rng.permutation(2 * n)
     x = x[order]
     b = b[order]
-    rule = learn(x[:20_000], b[:20_000], 2 * n, DELTA, ALPHA, serial=False, user=None)[0].guesser
+    rule = learn(x[:20_000], b[:20_000], 2 * n, DELTA, ALPHA, serial=False, user=None)[
+        0
+    ].guesser
 
     def bound() -> float:
         bet = Bet(rule, 1.0)
@@ -84,8 +90,12 @@ def _whole(*, seed: int, n: int, d: int = 1) -> Forms:
     audit(mechanism, epsilon=1.0, n=10_000, seed=seed)  # compile kernels
     return {
         "draw": lambda: _draw(rng, n, d),
-        "law given": lambda: audit(mechanism, epsilon=1.0, n=n, law="gaussian", seed=seed),
-        "law given, claim true": lambda: audit(mechanism, epsilon=3.0, n=n, law="gaussian", seed=seed),
+        "law given": lambda: audit(
+            mechanism, epsilon=1.0, n=n, law="gaussian", seed=seed
+        ),
+        "law given, claim true": lambda: audit(
+            mechanism, epsilon=3.0, n=n, law="gaussian", seed=seed
+        ),
         "nothing assumed": lambda: audit(mechanism, epsilon=1.0, n=n, seed=seed),
     }
 
@@ -103,9 +113,15 @@ def _both(name: str, title: str, prepare: Any) -> tuple[BenchCase, ...]:
     )
     return tuple(
         replace(member, passes=3) if member.parameters["n"] > 10**6 else member
-        for d, sizes in ((1, (100_000, 1_000_000, 10_000_000)), (8, (10_000, 100_000, 1_000_000)))
+        for d, sizes in (
+            (1, (100_000, 1_000_000, 10_000_000)),
+            (8, (10_000, 100_000, 1_000_000)),
+        )
         for member in sweep(
-            replace(case, name=f"{name}-d-{d}", parameters={"d": d}), "n", sizes, work=lambda *, n, d: 2.0 * n
+            replace(case, name=f"{name}-d-{d}", parameters={"d": d}),
+            "n",
+            sizes,
+            work=lambda *, n, d: 2.0 * n,
         )
     )
 
@@ -125,13 +141,21 @@ def _wholes() -> tuple[BenchCase, ...]:
             Target("nothing assumed", at_most=10.0, at=(100_000,)),
         ],
     )
-    few, usual, many = sweep(case, "n", (10_000, 100_000, 1_000_000), work=lambda *, n: 2.0 * n)
+    few, usual, many = sweep(
+        case, "n", (10_000, 100_000, 1_000_000), work=lambda *, n: 2.0 * n
+    )
     return few, usual, replace(many, sparse=("nothing assumed",), rounds=2)
 
 
 CASES = (
-    *_both("law-given", "Bound under the Gaussian law, from existing outputs", _gaussian),
-    *_both("nothing-assumed", "Bound without assumptions, from existing outputs and a given rule", _any),
+    *_both(
+        "law-given", "Bound under the Gaussian law, from existing outputs", _gaussian
+    ),
+    *_both(
+        "nothing-assumed",
+        "Bound without assumptions, from existing outputs and a given rule",
+        _any,
+    ),
     *_wholes(),
     BenchCase(
         "whole-audit-d-50",

@@ -50,7 +50,9 @@ def draw_rows_from(words: Words, times: int, out: Vector) -> None:
 
 
 @kernel
-def stream_in_blocks(words: Words, steps: int, alpha: float, scale: float, slots: Matrix, block: Matrix) -> None:
+def stream_in_blocks(
+    words: Words, steps: int, alpha: float, scale: float, slots: Matrix, block: Matrix
+) -> None:
     """Compute NOISE_1..NOISE_T in blocks that overwrite each other, so that O(d log T) numbers are stored."""
     decay = decays(alpha)
     t = 0
@@ -92,7 +94,9 @@ def add_row(rows: Vector, at: np.uint64, p: np.uint64, out: Vector) -> None:
 
 
 @kernel
-def clip_batches(rows: Matrix, batches: Indices, size: int, w: Vector, clip: float, out: Vector) -> None:
+def clip_batches(
+    rows: Matrix, batches: Indices, size: int, w: Vector, clip: float, out: Vector
+) -> None:
     """Sum clipped gradients of logistic regression over each batch, one after the other."""
     for done in range(0, batches.shape[0], size):
         clipped_logistic(rows, batches[done : done + size], w, clip, out)
@@ -119,7 +123,14 @@ def clip_drawn(
 
 
 @kernel
-def gradients_only(gradient: ExampleGradient, x: Matrix, y: Vector, order: Indices, w: Vector, out: Vector) -> None:
+def gradients_only(
+    gradient: ExampleGradient,
+    x: Matrix,
+    y: Vector,
+    order: Indices,
+    w: Vector,
+    out: Vector,
+) -> None:
     """Compute the gradients of the examples in ``order`` one by one, at the same w."""
     for i in range(order.shape[0]):
         gradient(w, x[order[i]], y[order[i]], out)
@@ -144,7 +155,12 @@ def add_constants(steps: int, out: Vector) -> None:
 
 @kernel
 def step_after_step(
-    steps: int, K: int, constants: StreamConstants, nodes: Stack, state: StreamState, m_hat: Vector
+    steps: int,
+    K: int,
+    constants: StreamConstants,
+    nodes: Stack,
+    state: StreamState,
+    m_hat: Vector,
 ) -> None:
     """Run all steps of the reconstruction; every node of step t has the value t."""
     for t in range(1, steps + 1):
@@ -155,7 +171,9 @@ def step_after_step(
         reconstruct_step(t, K, constants, nodes, state, m_hat)
 
 
-def run_without_nodes(examples: int, dimension: int, steps: int, alpha: float, gamma: float) -> Vector:
+def run_without_nodes(
+    examples: int, dimension: int, steps: int, alpha: float, gamma: float
+) -> Vector:
     """Run the reconstruction with nodes that are made on demand. Shapes: returns (d,)."""
     constants = new_constants(examples, alpha, gamma)
     state = new_state(examples, steps, dimension)

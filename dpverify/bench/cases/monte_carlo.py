@@ -38,7 +38,9 @@ def _blocks(size: int, T: int, d: int, pairs: Pairs) -> dict[str, Any]:
 
     def draw(seed: int) -> None:
         rng = whole_runs.spawned(np.random.default_rng(seed))
-        for _ in drawn_in_pieces(size, (T, d), lambda room: fill_normal(rng, room.reshape(-1))).parts:
+        for _ in drawn_in_pieces(
+            size, (T, d), lambda room: fill_normal(rng, room.reshape(-1))
+        ).parts:
             pass
 
     def runs(seed: int) -> None:
@@ -46,7 +48,9 @@ def _blocks(size: int, T: int, d: int, pairs: Pairs) -> dict[str, Any]:
             pass
 
     def check(seed: int) -> TrajectoryStatistics:
-        return law.collect(context, whole_runs.streams(context, np.random.default_rng(seed), size))
+        return law.collect(
+            context, whole_runs.streams(context, np.random.default_rng(seed), size)
+        )
 
     return {DRAW: draw, RUNS: runs, CHECK: check}
 
@@ -65,10 +69,14 @@ def _law(*, seed: int, size: int, T: int, d: int, threads: int) -> Forms:
     def run(form: Any) -> list[Any]:
         return list(pool.map(form, seeds))
 
-    return {name: partial(run, form) for name, form in _blocks(size, T, d, "signs").items()}
+    return {
+        name: partial(run, form) for name, form in _blocks(size, T, d, "signs").items()
+    }
 
 
-def _one_after_the_other(*, seed: int, replications: int, size: int, T: int, d: int) -> Forms:
+def _one_after_the_other(
+    *, seed: int, replications: int, size: int, T: int, d: int
+) -> Forms:
     def run(form: Any) -> Any:
         total = None
         for block in range(replications // size):
@@ -98,7 +106,9 @@ def _engine(*, seed: int, tasks: int) -> Forms:
             sleeps.sleep_once()
 
     def pool() -> Usage:
-        with ProcessPoolExecutor(WORKERS, multiprocessing.get_context("spawn")) as executor:
+        with ProcessPoolExecutor(
+            WORKERS, multiprocessing.get_context("spawn")
+        ) as executor:
             list(executor.map(sleeps.sleep_once, range(sleeps.WARM)))
             begin = perf_counter()
             list(executor.map(sleeps.sleep_once, range(tasks)))
@@ -107,7 +117,9 @@ def _engine(*, seed: int, tasks: int) -> Forms:
     def by_joblib(joblib: Any) -> Any:
         def run() -> Usage:
             with joblib.Parallel(n_jobs=WORKERS) as parallel:
-                parallel(joblib.delayed(sleeps.sleep_once)() for _ in range(sleeps.WARM))
+                parallel(
+                    joblib.delayed(sleeps.sleep_once)() for _ in range(sleeps.WARM)
+                )
                 begin = perf_counter()
                 parallel(joblib.delayed(sleeps.sleep_once)() for _ in range(tasks))
                 return Usage(seconds=perf_counter() - begin)
@@ -128,7 +140,10 @@ def _engine_from_the_start(*, seed: int, tasks: int) -> Forms:
     from dpverify.bench.cases import sleeps
 
     forms = _engine(seed=seed, tasks=tasks)
-    return {SLEEP: forms[SLEEP], ENGINE: lambda: Usage(seconds=sleeps.engine_seconds(tasks, WORKERS, warm=0))}
+    return {
+        SLEEP: forms[SLEEP],
+        ENGINE: lambda: Usage(seconds=sleeps.engine_seconds(tasks, WORKERS, warm=0)),
+    }
 
 
 def _law_case(threads: int, words: str) -> BenchCase:
@@ -157,7 +172,14 @@ CASES: tuple[BenchCase, ...] = (
             forms=(DRAW, CHECK),
             parameters={"size": 64, "T": 255, "d": 8},
             item="trajectory",
-            targets=[Target(CHECK, at_most=0.1, kind="memory-exponent", words="flat in the number of replications")],
+            targets=[
+                Target(
+                    CHECK,
+                    at_most=0.1,
+                    kind="memory-exponent",
+                    words="flat in the number of replications",
+                )
+            ],
         ),
         "replications",
         (128, 512, 2048),
@@ -174,7 +196,9 @@ CASES: tuple[BenchCase, ...] = (
         clock="wall",
         sparse=(POOL, JOBLIB),
         peers=(POOL, JOBLIB),
-        targets=[Target(ENGINE, at_most=1 / 0.98, words="0.98 of what two workers can do")],
+        targets=[
+            Target(ENGINE, at_most=1 / 0.98, words="0.98 of what two workers can do")
+        ],
         rounds=1,
     ),
     BenchCase(

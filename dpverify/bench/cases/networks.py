@@ -20,15 +20,23 @@ def _gradients(*, seed: int, batch: int) -> Forms:
     try:
         torch = load_torch()
     except ArgumentError:
-        return dict.fromkeys(("mean", "rows", "clipped mean"), Missing("torch is not installed"))
+        return dict.fromkeys(
+            ("mean", "rows", "clipped mean"), Missing("torch is not installed")
+        )
     from dpverify.problems.networks import make_network
 
     torch.set_num_threads(1)
     images = digits(seed)[0]
     nn = torch.nn
     oracle = NetworkGradients(make_network("cnn2", (1, 8, 8), seed), images, 1.0)
-    drawn, out = np.random.default_rng(seed).permutation(len(images.y))[:batch], np.empty(len(oracle.start))
-    x, y = torch.from_numpy(images.x[drawn]).float() / images.top, torch.from_numpy(images.y[drawn])
+    drawn, out = (
+        np.random.default_rng(seed).permutation(len(images.y))[:batch],
+        np.empty(len(oracle.start)),
+    )
+    x, y = (
+        torch.from_numpy(images.x[drawn]).float() / images.top,
+        torch.from_numpy(images.y[drawn]),
+    )
     first = nn.Conv2d(1, 16, 3, padding=1), nn.ELU(), nn.AvgPool2d(2)
     second = nn.Conv2d(16, 48, 3, padding=1), nn.ELU(), nn.AvgPool2d(2)
     plain = nn.Sequential(*first, *second, nn.Flatten(), nn.Linear(192, 10))
@@ -59,10 +67,15 @@ def _idx(*, seed: int, images: int, side: int) -> Forms:
     path = Path(tempfile.mkdtemp()) / "images.gz"
     atexit.register(shutil.rmtree, path.parent)
     head = np.array([0x803, images, side, side], dtype=">u4").tobytes()
-    pixels = np.random.default_rng(seed).integers(0, 256, images * side * side, dtype=np.uint8)
+    pixels = np.random.default_rng(seed).integers(
+        0, 256, images * side * side, dtype=np.uint8
+    )
     pixels[pixels < 200] = 0  # most of a digit is background
     path.write_bytes(gzip.compress(head + pixels.tobytes(), 1))
-    return {"unpack": lambda: gzip.decompress(path.read_bytes()), "read": lambda: read_idx(path, 3)}
+    return {
+        "unpack": lambda: gzip.decompress(path.read_bytes()),
+        "read": lambda: read_idx(path, 3),
+    }
 
 
 CASES: tuple[BenchCase, ...] = (
@@ -75,7 +88,12 @@ CASES: tuple[BenchCase, ...] = (
             parameters={"batch": batch},
             targets=[
                 Target("rows", at_most=limit),
-                Target("rows", at_most=3.0 * batch * PARAMETERS * 4, kind="memory", words="3 B d numbers of 32 bits"),
+                Target(
+                    "rows",
+                    at_most=3.0 * batch * PARAMETERS * 4,
+                    kind="memory",
+                    words="3 B d numbers of 32 bits",
+                ),
             ],
             peers=("mean",),
         )

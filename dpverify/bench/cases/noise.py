@@ -24,10 +24,18 @@ def _trajectory(names: tuple[str, ...], *, seed: int, T: int, d: int) -> Forms:
     from dpverify.bench.cases.kernel_limits import draw_only, stream_in_blocks
     from dpverify.kernels.normal import fill_normal_from, take_words
     from dpverify.kernels.tape import fill_normal, generator
-    from dpverify.papers.tran2022.algorithms.tree_noise.stream import BLOCK, draw_noise, draw_noise_from
+    from dpverify.papers.tran2022.algorithms.tree_noise.stream import (
+        BLOCK,
+        draw_noise,
+        draw_noise_from,
+    )
 
     rng, words, out = generator(seed), take_words(generator(seed)), aligned(T, d)
-    slots, block, flat = aligned(T.bit_length(), d), aligned(min(T, max(1, BLOCK // d)), d), out.reshape(-1)
+    slots, block, flat = (
+        aligned(T.bit_length(), d),
+        aligned(min(T, max(1, BLOCK // d)), d),
+        out.reshape(-1),
+    )
     library = np.empty((T, d))
     draw_noise(generator(seed), ALPHA, SCALE, library)
     draw_noise_from(take_words(generator(seed)), ALPHA, SCALE, out)
@@ -39,7 +47,9 @@ def _trajectory(names: tuple[str, ...], *, seed: int, T: int, d: int) -> Forms:
         "draw, add up": lambda: draw_only(rng, T * d),
         "noise": lambda: draw_noise_from(words, ALPHA, SCALE, out),
         "noise, library's draw": lambda: draw_noise(rng, ALPHA, SCALE, out),
-        "noise, not stored": lambda: stream_in_blocks(words, T, ALPHA, SCALE, slots, block),
+        "noise, not stored": lambda: stream_in_blocks(
+            words, T, ALPHA, SCALE, slots, block
+        ),
         "our draw": lambda: fill_normal_from(words, flat),
     }
     return {name: forms[name] for name in names}
@@ -104,7 +114,10 @@ CASES: tuple[BenchCase, ...] = (
             partial(_trajectory, STORED),
             forms=STORED,
             item="normal",
-            targets=[Target("noise", at_most=1.2), Target("noise", to="our draw", at_most=1.2)],
+            targets=[
+                Target("noise", at_most=1.2),
+                Target("noise", to="our draw", at_most=1.2),
+            ],
         ),
         "d",
         (1000, 10_000, 100_000),
@@ -119,10 +132,14 @@ CASES: tuple[BenchCase, ...] = (
             forms=STORED,
             parameters={"d": 10},
             item="normal",
-            targets=[Target("noise", at_most=1.4), Target("noise", to="our draw", at_most=1.2)],
+            targets=[
+                Target("noise", at_most=1.4),
+                Target("noise", to="our draw", at_most=1.2),
+            ],
         ),
         "T",
-        (10_000, 100_000, 1_000_000),  # for smaller T, passing the library's generator costs as much as drawing
+        # for smaller T, passing the library's generator costs as much as drawing
+        (10_000, 100_000, 1_000_000),
         work=_numbers,
     ),
     *sweep(
@@ -170,10 +187,18 @@ CASES: tuple[BenchCase, ...] = (
             forms=A_STEP,
             parameters={"d": 10_000},
             item="step",
-            targets=[Target("call", at_most=0.3, kind="memory-exponent", words="vectors kept: log2(T)")],
+            targets=[
+                Target(
+                    "call",
+                    at_most=0.3,
+                    kind="memory-exponent",
+                    words="vectors kept: log2(T)",
+                )
+            ],
         ),
         "T",
-        (15, 127, 1023),  # stored vectors: 4, 7, 10; for small d, a block that is drawn ahead hides them
+        # stored vectors: 4, 7, 10; for small d, a block that is drawn ahead hides them
+        (15, 127, 1023),
         work=lambda *, T, d: float(T),
     ),
 )

@@ -30,17 +30,35 @@ def _dp_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
     """Run Algorithm 1; "parts" draws d numbers per step and then runs the same steps without noise."""
     import numpy as np
 
-    from dpverify.bench.cases.kernel_limits import draw_rows, draw_rows_from, gradients_only
+    from dpverify.bench.cases.kernel_limits import (
+        draw_rows,
+        draw_rows_from,
+        gradients_only,
+    )
     from dpverify.kernels.normal import take_words
     from dpverify.kernels.tape import generator
     from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
     from dpverify.papers.tran2022.algorithms.parameters import Parameters
 
-    problem, rng, row, words = logistic_problem(n, d), generator(seed, 9), aligned(d), take_words(generator(seed, 9))
+    problem, rng, row, words = (
+        logistic_problem(n, d),
+        generator(seed, 9),
+        aligned(d),
+        take_words(generator(seed, 9)),
+    )
 
     def run(sigma: float) -> DpNsgd:
-        settings = Parameters(steps=10**9, alpha=0.01, eta=1e-3, sigma=sigma, lipschitz=problem.lipschitz)
-        return DpNsgd(problem.example_gradient, problem.x, problem.y, problem.start, settings, seed=seed)
+        settings = Parameters(
+            steps=10**9, alpha=0.01, eta=1e-3, sigma=sigma, lipschitz=problem.lipschitz
+        )
+        return DpNsgd(
+            problem.example_gradient,
+            problem.x,
+            problem.y,
+            problem.start,
+            settings,
+            seed=seed,
+        )
 
     noisy, plain = run(1.0), run(0.0)
     order = np.random.default_rng(seed).permutation(n)[:steps]
@@ -59,7 +77,9 @@ def _dp_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
         "step": lambda: noisy.advance(steps),
         "step without noise": lambda: plain.advance(steps),
         "draw": lambda: draw_rows(rng, steps, row),
-        "gradient": lambda: gradients_only(problem.example_gradient, problem.x, problem.y, order, problem.start, row),
+        "gradient": lambda: gradients_only(
+            problem.example_gradient, problem.x, problem.y, order, problem.start, row
+        ),
     }
 
 
@@ -67,7 +87,11 @@ def _sr_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
     """Run Algorithm 2, with three gradients per step from the second epoch on; the first two epochs are not timed."""
     import numpy as np
 
-    from dpverify.bench.cases.kernel_limits import draw_rows, draw_rows_from, gradients_only
+    from dpverify.bench.cases.kernel_limits import (
+        draw_rows,
+        draw_rows_from,
+        gradients_only,
+    )
     from dpverify.kernels.normal import take_words
     from dpverify.kernels.tape import generator
     from dpverify.papers.tran2022.algorithms.parameters import SrParameters
@@ -81,18 +105,40 @@ def _sr_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
 
     def run(sigma: float) -> SrNsgd:
         settings = SrParameters(
-            steps=total, alpha=0.01, gamma=0.01, eta=1e-3, sigma=sigma, lipschitz=problem.lipschitz, scales=scales
+            steps=total,
+            alpha=0.01,
+            gamma=0.01,
+            eta=1e-3,
+            sigma=sigma,
+            lipschitz=problem.lipschitz,
+            scales=scales,
         )
-        optimizer = SrNsgd(problem.example_gradient, problem.x, problem.y, problem.start, settings, seed=seed)
+        optimizer = SrNsgd(
+            problem.example_gradient,
+            problem.x,
+            problem.y,
+            problem.start,
+            settings,
+            seed=seed,
+        )
         optimizer.advance(2 * n)
         return optimizer
 
     noisy, plain = run(1.0), run(0.0)
-    order, row, rng = np.random.default_rng(seed).integers(0, n, 3 * steps), aligned(d), generator(seed, 9)
-    drawn, words = tape_rows(n, 2 * n + steps) - tape_rows(n, 2 * n), take_words(generator(seed, 9))
+    order, row, rng = (
+        np.random.default_rng(seed).integers(0, n, 3 * steps),
+        aligned(d),
+        generator(seed, 9),
+    )
+    drawn, words = (
+        tape_rows(n, 2 * n + steps) - tape_rows(n, 2 * n),
+        take_words(generator(seed, 9)),
+    )
 
     def gradients() -> None:
-        gradients_only(problem.example_gradient, problem.x, problem.y, order, problem.start, row)
+        gradients_only(
+            problem.example_gradient, problem.x, problem.y, order, problem.start, row
+        )
 
     def with_draw() -> None:
         draw_rows(rng, drawn, row)
@@ -111,7 +157,9 @@ def _sr_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
     }
 
 
-def _clipped(*, seed: int, n: int, d: int, batch: int, batches: int, part: float) -> Forms:
+def _clipped(
+    *, seed: int, n: int, d: int, batch: int, batches: int, part: float
+) -> Forms:
     """Sum the clipped gradients of each batch; a fraction ``part`` of all gradients is longer than the clip length."""
     import numpy as np
 
@@ -127,7 +175,9 @@ def _clipped(*, seed: int, n: int, d: int, batch: int, batches: int, part: float
     s = 1 - 2 * problem.y
     slopes = s / (1 + np.exp(-s * (problem.x @ w[:d])))
     lengths = np.abs(slopes) * np.linalg.norm(problem.x, axis=1)
-    clip = float(np.quantile(lengths, 1 - part)) if part < 1 else float(lengths.min()) / 2
+    clip = (
+        float(np.quantile(lengths, 1 - part)) if part < 1 else float(lengths.min()) / 2
+    )
     last = order[-batch:]
     clip_batches(rows, order, batch, w, clip, out)
     want = (slopes * np.minimum(1, clip / lengths))[last] @ problem.x[last]
@@ -148,16 +198,25 @@ def _written_out(*, seed: int, n: int, d: int, batch: int) -> Forms:
 
     problem, rng = logistic_problem(n, d), np.random.default_rng(seed)
     rows = pad_rows(problem.x, problem.y)
-    order, w, out = rng.permutation(n)[:batch], aligned(rows.shape[1]), aligned(rows.shape[1])
+    order, w, out = (
+        rng.permutation(n)[:batch],
+        aligned(rows.shape[1]),
+        aligned(rows.shape[1]),
+    )
     w[:d] = rng.standard_normal(d)
 
     def in_numpy() -> Any:
         x = problem.x[order]
         s = 1 - 2 * problem.y[order]
         g = (s / (1 + np.exp(-s * (x @ w[:d]))))[:, np.newaxis] * x
-        return (g * np.minimum(1, 0.5 / np.linalg.norm(g, axis=1, keepdims=True))).sum(axis=0)
+        return (g * np.minimum(1, 0.5 / np.linalg.norm(g, axis=1, keepdims=True))).sum(
+            axis=0
+        )
 
-    return {"clipped sum": lambda: clipped_logistic(rows, order, w, 0.5, out), "written out in numpy": in_numpy}
+    return {
+        "clipped sum": lambda: clipped_logistic(rows, order, w, 0.5, out),
+        "written out in numpy": in_numpy,
+    }
 
 
 CASES: tuple[BenchCase, ...] = (
@@ -177,7 +236,13 @@ CASES: tuple[BenchCase, ...] = (
         "SR-NSGD, one example per step, against its three gradients and the library's draw of up to five vectors",
         _sr_nsgd,
         limit_is_ours=True,
-        forms=("gradients and draw", INLINED, "three gradients", "step", "step without noise"),
+        forms=(
+            "gradients and draw",
+            INLINED,
+            "three gradients",
+            "step",
+            "step without noise",
+        ),
         parameters={"n": 4096, "d": D, "steps": 4096},
         work=3 * 4096,
         item="gradient",

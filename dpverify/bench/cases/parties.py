@@ -61,7 +61,10 @@ def _cases(m: int) -> tuple[BenchCase, ...]:
                 rounds=1,
                 long=True,
                 printed=TABLE_4 if m == 5 else {},
-                targets=[Target(RATIO, at_most=5.0), Target(RATIO, at_most=1.05, kind="exponent")],
+                targets=[
+                    Target(RATIO, at_most=5.0),
+                    Target(RATIO, at_most=1.05, kind="exponent"),
+                ],
             ),
             "d",
             SIZES,

@@ -65,14 +65,19 @@ class Parties:
     """Processes of several parties, which end with this object."""
 
     def __init__(self, parties: int) -> None:
-        listeners = [socket.create_server(("127.0.0.1", 0), backlog=parties) for _ in range(parties)]
+        listeners = [
+            socket.create_server(("127.0.0.1", 0), backlog=parties)
+            for _ in range(parties)
+        ]
         peers = [("127.0.0.1", s.getsockname()[1]) for s in listeners]
         self._children = []
         for j, listener in enumerate(listeners):
             arguments = json.dumps([j, peers, listener.fileno()])
             command = python_command(f"from {__name__} import main; main()", arguments)
             pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
-            child = subprocess.Popen(command, pass_fds=[listener.fileno()], text=True, bufsize=1, **pipes)
+            child = subprocess.Popen(
+                command, pass_fds=[listener.fileno()], text=True, bufsize=1, **pipes
+            )
             self._children.append(child)
             finalize(self, end, child)
             listener.close()
@@ -88,7 +93,11 @@ class Parties:
         for child in self._children:
             assert child.stdin is not None
             child.stdin.write(f"{name} {size} {times}\n")
-        lines = [child.stdout.readline() for child in self._children if child.stdout is not None]
+        lines = [
+            child.stdout.readline()
+            for child in self._children
+            if child.stdout is not None
+        ]
         if not all(lines):
             raise RuntimeError(f"a party ended while {name} was measured")
         return max(map(float, lines))
@@ -104,7 +113,14 @@ def main() -> None:
     """Run one party: read work, size and repetitions from lines of stdin, and write the seconds to stdout."""
     index, peers, descriptor = json.loads(sys.argv[1])
     listener = socket.socket(fileno=descriptor)
-    with Session(index, [(host, port) for host, port in peers], {}, {}, timeout=60.0, listener=listener) as session:
+    with Session(
+        index,
+        [(host, port) for host, port in peers],
+        {},
+        {},
+        timeout=60.0,
+        listener=listener,
+    ) as session:
         for line in sys.stdin:
             name, size, times = line.split()
             begin = perf_counter()

@@ -23,15 +23,22 @@ LARGE = (READING, PRINTED, STREAM, NEW_OUTPUT)
 LARGE_STREAM = (READING, STREAM, NEW_OUTPUT)
 
 
-def _forms(names: tuple[str, ...], *, seed: int, N: int, d: int, epochs: float) -> Forms:
+def _forms(
+    names: tuple[str, ...], *, seed: int, N: int, d: int, epochs: float
+) -> Forms:
     """Compute all T = epochs N outputs from nodes of unit Gaussians."""
     import numpy as np
 
     from dpverify.bench.cases.kernel_limits import read_all
     from dpverify.kernels.normal import fill_normal_from, take_words
     from dpverify.kernels.tape import generator
-    from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
-    from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_count
+    from dpverify.papers.tran2022.algorithms.reconstruction.literal import (
+        reconstruct_literal,
+    )
+    from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
+        Nodes,
+        node_count,
+    )
     from dpverify.papers.tran2022.algorithms.reconstruction.stream import reconstruct
 
     def nodes_of(steps: int) -> Nodes:
@@ -45,15 +52,23 @@ def _forms(names: tuple[str, ...], *, seed: int, N: int, d: int, epochs: float) 
         STREAM: reconstruct,
     }
     small = nodes_of(50)
-    outputs = [form(small, examples=7, alpha=1 / 7, gamma=GAMMA)[0] for form in forms.values()]  # compile kernels
-    if not all(np.allclose(output, outputs[0], rtol=1e-12, atol=1e-12) for output in outputs):
+    # compile kernels
+    outputs = [
+        form(small, examples=7, alpha=1 / 7, gamma=GAMMA)[0] for form in forms.values()
+    ]
+    if not all(
+        np.allclose(output, outputs[0], rtol=1e-12, atol=1e-12) for output in outputs
+    ):
         raise ValueError("the forms do not agree")
     nodes, total = nodes_of(round(epochs * N)), aligned(d)
     out = aligned(round(epochs * N), d) if NEW_OUTPUT in names else None
     timed: dict[str, Any] = {
-        name: partial(form, nodes, examples=N, alpha=1 / N, gamma=GAMMA, out=out) for name, form in forms.items()
+        name: partial(form, nodes, examples=N, alpha=1 / N, gamma=GAMMA, out=out)
+        for name, form in forms.items()
     }
-    timed[NEW_OUTPUT] = partial(reconstruct, nodes, examples=N, alpha=1 / N, gamma=GAMMA)
+    timed[NEW_OUTPUT] = partial(
+        reconstruct, nodes, examples=N, alpha=1 / N, gamma=GAMMA
+    )
     timed[READING] = lambda: [read_all(family, total) for family in nodes]
     return {name: timed[name] for name in names}
 
@@ -126,8 +141,18 @@ CASES: tuple[BenchCase, ...] = (
             parameters={"N": 1024, "d": 64},
             item="step",
             targets=[
-                Target(STREAM, at_most=_state_bytes(1024, 64), kind="memory", words="6 N d numbers"),
-                Target(STREAM, at_most=0.2, kind="memory-exponent", words="nothing that grows with T"),
+                Target(
+                    STREAM,
+                    at_most=_state_bytes(1024, 64),
+                    kind="memory",
+                    words="6 N d numbers",
+                ),
+                Target(
+                    STREAM,
+                    at_most=0.2,
+                    kind="memory-exponent",
+                    words="nothing that grows with T",
+                ),
             ],
         ),
         "steps",

@@ -42,7 +42,9 @@ def _descent(*, seed: int, n: int, d: int, batch: int, steps: int) -> Forms:
 
     def run(std: float) -> NoisyDescent:
         numbers = DescentParameters(10**9, batch, 1e-3, std)
-        return NoisyDescent(BatchGradient(problem), n, problem.start, numbers, seed=seed)
+        return NoisyDescent(
+            BatchGradient(problem), n, problem.start, numbers, seed=seed
+        )
 
     noisy, plain = run(1e-3), run(0.0)
 
@@ -50,7 +52,11 @@ def _descent(*, seed: int, n: int, d: int, batch: int, steps: int) -> Forms:
         draw_rows(rng, steps, row)
         plain.advance(steps)
 
-    return {"parts": parts, "step": lambda: noisy.advance(steps), "step without noise": lambda: plain.advance(steps)}
+    return {
+        "parts": parts,
+        "step": lambda: noisy.advance(steps),
+        "step without noise": lambda: plain.advance(steps),
+    }
 
 
 def _full(*, seed: int, n: int, d: int) -> Forms:
@@ -84,11 +90,15 @@ def _staged(*, seed: int, n: int, d: int, batch: int, steps: int) -> Forms:
 
     def run(on: int) -> StagedDescent:
         numbers = StageSchedule((Stage(10**9, on, 1e-3),), batch, 0.5, 1e-3)
-        return StagedDescent(BatchGradient(problem, 0.5), n, problem.start, numbers, seed=seed)
+        return StagedDescent(
+            BatchGradient(problem, 0.5), n, problem.start, numbers, seed=seed
+        )
 
     with_momentum, without = run(10**9), run(0)
     return {
-        "parts": lambda: clip_drawn(rows, order, batch, steps, w, 0.5, out, noise, batches, rng),
+        "parts": lambda: clip_drawn(
+            rows, order, batch, steps, w, 0.5, out, noise, batches, rng
+        ),
         "step": lambda: without.advance(steps),
         "step with momentum": lambda: with_momentum.advance(steps),
     }
@@ -134,6 +144,9 @@ CASES: tuple[BenchCase, ...] = (
         parameters={"n": N, "d": D, "batch": BATCH, "steps": 500},
         work=500,
         item="step",
-        targets=[Target("step", at_most=1.2), Target("step with momentum", at_most=1.2)],
+        targets=[
+            Target("step", at_most=1.2),
+            Target("step with momentum", at_most=1.2),
+        ],
     ),
 )

@@ -20,15 +20,25 @@ OVER_T = reconstruction_case(
     "over-t",
     "All steps at N = 256, d = 8, over the number of epochs T/N",
     ALL,
-    *(Target(literal, at_least=15, to=STREAM, at=(64,)) for literal in (PRINTED, LOOKED_UP)),
+    *(
+        Target(literal, at_least=15, to=STREAM, at=(64,))
+        for literal in (PRINTED, LOOKED_UP)
+    ),
     LINEAR,
     N=256,
     d=8,
 )
 OVER_N = reconstruction_case(
-    "over-n", "All steps at T = 8 N, d = 16, over N (two sizes are not powers of two)", ALL, LINEAR, d=16, epochs=8
+    "over-n",
+    "All steps at T = 8 N, d = 16, over N (two sizes are not powers of two)",
+    ALL,
+    LINEAR,
+    d=16,
+    epochs=8,
 )
-OVER_D = reconstruction_case("over-d", "All steps at N = 256, T = 8 N, over d", ALL, LINEAR, N=256, epochs=8)
+OVER_D = reconstruction_case(
+    "over-d", "All steps at N = 256, T = 8 N, over d", ALL, LINEAR, N=256, epochs=8
+)
 
 CASES: tuple[BenchCase, ...] = (
     *sweep(OVER_T, "epochs", (8, 16, 32, 64), work=all_steps),

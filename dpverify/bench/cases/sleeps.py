@@ -44,7 +44,9 @@ class SleepCheck(Check):
 
     def finish(self, context: Context, total: int) -> CheckResult:
         """Return the result with the number of blocks."""
-        return CheckResult(name=self.name, method="measurement", status="not refuted", n=total)
+        return CheckResult(
+            name=self.name, method="measurement", status="not refuted", n=total
+        )
 
 
 def load(key: str) -> PaperChecks:
@@ -57,7 +59,9 @@ def load(key: str) -> PaperChecks:
 def some_context() -> Context:
     """Return a context of a smoke run with an arbitrary statement."""
     claim = load_specs().claim("tran2022:lemma-12")
-    return Context(statement=claim.statement(claim.readings()[0]), budget=BUDGETS["smoke"], seed=0)
+    return Context(
+        statement=claim.statement(claim.readings()[0]), budget=BUDGETS["smoke"], seed=0
+    )
 
 
 def engine_seconds(blocks: int, workers: int, warm: int = WARM) -> float:
@@ -66,12 +70,16 @@ def engine_seconds(blocks: int, workers: int, warm: int = WARM) -> float:
     The time starts at the end of the last warm-up block or, without warm-up blocks, at the call.
     """
     ends = [perf_counter()]
-    job = Job(f"{__name__}:load", str(warm + blocks), "sleeps", "sleeps", some_context())
+    job = Job(
+        f"{__name__}:load", str(warm + blocks), "sleeps", "sleeps", some_context()
+    )
 
     def told(progress: Progress) -> None:
         ends.append(perf_counter())
 
     (result,), _ = run_jobs([job], workers, told)
     if result.n != warm + blocks:
-        raise RuntimeError(f"n={result.n} blocks were run, not {warm + blocks}: {result.message}")
+        raise RuntimeError(
+            f"n={result.n} blocks were run, not {warm + blocks}: {result.message}"
+        )
     return ends[-1] - ends[warm]

@@ -15,12 +15,16 @@ def sparse_problem(n: int, d: int, entries: int) -> Any:
     from dpverify.problems.sparse.rows import CsrRows, scale_sparse
 
     rng = np.random.default_rng(0)
-    step = d // entries  # width of the column ranges, each of which has one entry, so that no column is repeated
+    # width of the column ranges, each of which has one entry, so that no column is
+    # repeated
+    step = d // entries
     columns = np.arange(entries) * step + rng.integers(0, step, (n, entries))
     starts = np.arange(0, n * entries + 1, entries)
     values = rng.standard_normal(n * entries)
     rows = CsrRows(starts, columns.ravel().astype(np.uint32), values, d)
-    return SparseLogistic(scale_sparse(rows), (rng.random(n) < 0.4).astype(np.float64), radius=1.0)
+    return SparseLogistic(
+        scale_sparse(rows), (rng.random(n) < 0.4).astype(np.float64), radius=1.0
+    )
 
 
 def _point(*, seed: int, n: int, d: int, entries: int) -> Forms:
@@ -30,7 +34,11 @@ def _point(*, seed: int, n: int, d: int, entries: int) -> Forms:
     from dpverify.bench.cases.sparse_limits import fused_pass
     from dpverify.problems.regression import measured
 
-    problem, w, out = sparse_problem(n, d, entries), np.random.default_rng(seed).standard_normal(d), aligned(d)
+    problem, w, out = (
+        sparse_problem(n, d, entries),
+        np.random.default_rng(seed).standard_normal(d),
+        aligned(d),
+    )
     return {
         "fused pass": lambda: fused_pass(problem.x.arrays, problem.y, w, out),
         "point": lambda: measured(problem, w),
@@ -47,11 +55,18 @@ def _step(*, seed: int, n: int, d: int, entries: int, steps: int) -> Forms:
     from dpverify.papers.tran2022.algorithms.dp_nsgd.sparse import SparseDpNsgd
     from dpverify.papers.tran2022.algorithms.parameters import Parameters
 
-    problem, rng, row, w = sparse_problem(n, d, entries), generator(seed, 9), aligned(d), aligned(d)
+    problem, rng, row, w = (
+        sparse_problem(n, d, entries),
+        generator(seed, 9),
+        aligned(d),
+        aligned(d),
+    )
     order = np.random.default_rng(seed).integers(0, n, steps)
 
     def run(sigma: float) -> SparseDpNsgd:
-        settings = Parameters(steps=10**9, alpha=0.01, eta=1e-3, sigma=sigma, lipschitz=problem.lipschitz)
+        settings = Parameters(
+            steps=10**9, alpha=0.01, eta=1e-3, sigma=sigma, lipschitz=problem.lipschitz
+        )
         return SparseDpNsgd(problem, settings, seed=seed)
 
     noisy, plain = run(1.0), run(0.0)
@@ -66,7 +81,9 @@ def _step(*, seed: int, n: int, d: int, entries: int, steps: int) -> Forms:
         "step without noise": lambda: plain.advance(steps),
         "draw": lambda: draw_rows(rng, steps, row),
         "regularizer": lambda: common_parts(problem.common, problem.lam, steps, w, row),
-        "gradient": lambda: sparse_gradients(problem.example_gradient, problem.x.arrays, problem.y, order, w, row),
+        "gradient": lambda: sparse_gradients(
+            problem.example_gradient, problem.x.arrays, problem.y, order, w, row
+        ),
     }
 
 

@@ -31,16 +31,29 @@ def fused_pass(rows: CsrArrays, y: Vector, w: Vector, out: Vector) -> float:
 
 @kernel
 def sparse_gradients(
-    gradient: SparseGradient, rows: CsrArrays, y: Vector, order: Indices, w: Vector, out: Vector
+    gradient: SparseGradient,
+    rows: CsrArrays,
+    y: Vector,
+    order: Indices,
+    w: Vector,
+    out: Vector,
 ) -> None:
     """Add the example-dependent part of the gradient of each example in ``order`` to ``out``, shape (d,)."""
     starts, columns, values = rows
     for i in order:
-        gradient(w, columns[starts[i] : starts[i + 1]], values[starts[i] : starts[i + 1]], y[i], out)
+        gradient(
+            w,
+            columns[starts[i] : starts[i + 1]],
+            values[starts[i] : starts[i + 1]],
+            y[i],
+            out,
+        )
 
 
 @kernel
-def common_parts(common: Common, weight: float, times: int, w: Vector, out: Vector) -> None:
+def common_parts(
+    common: Common, weight: float, times: int, w: Vector, out: Vector
+) -> None:
     """Write the common part of all gradients into ``out``, shape (d,), many times."""
     for _ in range(times):
         common(weight, w, out)

@@ -12,10 +12,15 @@ EMPTY = "python -c pass"
 def _command(*words: str, seed: int) -> Forms:
     from dpverify.bench.whole_runs import run_python
 
-    return {EMPTY: lambda: run_python("-c", "pass"), "dpverify": lambda: run_python(*words)}
+    return {
+        EMPTY: lambda: run_python("-c", "pass"),
+        "dpverify": lambda: run_python(*words),
+    }
 
 
-def _case(name: str, title: str, words: str, limit: float, rounds: int | None = None) -> BenchCase:
+def _case(
+    name: str, title: str, words: str, limit: float, rounds: int | None = None
+) -> BenchCase:
     """Return a case for a command with cached kernels; ``limit`` bounds its seconds."""
     return BenchCase(
         name,

@@ -14,14 +14,22 @@ CHECKS = "its checks, shared by the cores"
 COMPILATION = "cold − warm"
 ON_ONE_CORE = "cold − warm, seconds of cores"
 
-IN_TURN = (COLD, WARM, CORES, CHECKS, COMPILATION, ON_ONE_CORE)  # the warm run reuses the kernels of the cold run
+# the warm run reuses the kernels of the cold run
+IN_TURN = (COLD, WARM, CORES, CHECKS, COMPILATION, ON_ONE_CORE)
 
 
 def _budget(budget: str, *, seed: int) -> Forms:
     from dpverify.bench.whole_runs import ColdThenWarm
 
     runs = ColdThenWarm("--budget", budget)
-    forms = (runs.cold, runs.warm, runs.cores, runs.checks, runs.compilation, runs.compilation_on_one_core)
+    forms = (
+        runs.cold,
+        runs.warm,
+        runs.cores,
+        runs.checks,
+        runs.compilation,
+        runs.compilation_on_one_core,
+    )
     return dict(zip(IN_TURN, forms, strict=True))
 
 
@@ -29,7 +37,10 @@ def _at_once(*, seed: int, processes: int) -> Forms:
     from dpverify.bench.whole_runs import cold_at_once
 
     claim = "tran2022:theorem-4-sensitivity"
-    return {"one process": lambda: cold_at_once(claim, 1), "at once": lambda: cold_at_once(claim, processes)}
+    return {
+        "one process": lambda: cold_at_once(claim, 1),
+        "at once": lambda: cold_at_once(claim, processes),
+    }
 
 
 def _whole(budget: str, *targets: Target) -> BenchCase:
@@ -52,8 +63,18 @@ CASES = (
     _whole(
         "smoke",
         Target(WARM, at_most=180.0, kind="seconds"),
-        Target(CORES, at_most=135_000.0, to=YARDSTICK, words="100 s of cores where the draw takes 0.74 ms"),
-        Target(COMPILATION, at_most=60.0, kind="seconds", words="compiling all that it needs, on 2 cores"),
+        Target(
+            CORES,
+            at_most=135_000.0,
+            to=YARDSTICK,
+            words="100 s of cores where the draw takes 0.74 ms",
+        ),
+        Target(
+            COMPILATION,
+            at_most=60.0,
+            kind="seconds",
+            words="compiling all that it needs, on 2 cores",
+        ),
     ),
     _whole("standard", Target(WARM, at_most=1800.0, kind="seconds")),
     BenchCase(

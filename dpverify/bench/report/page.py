@@ -34,7 +34,18 @@ from dpverify.report import markdown as md
 from dpverify.report.collect import ReportError
 from dpverify.report.folder import finish, outdated, update
 from dpverify.report.numbers import show_float
-from dpverify.report.style import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILLION, WIDTH, logarithmic, to_svg
+from dpverify.report.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    SKY,
+    VERMILLION,
+    WIDTH,
+    logarithmic,
+    to_svg,
+)
 from dpverify.report.words import GENERATED, plural
 
 PAGE = "benchmarks.md"
@@ -98,19 +109,32 @@ def _front(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> Iterator[s
     yield f"## {md.prose(bench.groups[FRONT])}"
     yield f"![{md.escape(figures[FRONT][0])}](figures/bench-{FRONT}.svg)"
     powers = {
-        name: {growth_of_form.form: growth_of_form.exponent for growth_of_form in growth(cases)}
+        name: {
+            growth_of_form.form: growth_of_form.exponent
+            for growth_of_form in growth(cases)
+        }
         for name, cases in front_sweeps.items()
     }
-    forms = dict.fromkeys(form for exponent_of in powers.values() for form in exponent_of)
+    forms = dict.fromkeys(
+        form for exponent_of in powers.values() for form in exponent_of
+    )
     rows = [
-        [md.prose(form), *(words.show_interval(exponent_of.get(form), "exponent") for exponent_of in powers.values())]
+        [
+            md.prose(form),
+            *(
+                words.show_interval(exponent_of.get(form), "exponent")
+                for exponent_of in powers.values()
+            ),
+        ]
         for form in forms
     ]
     yield (
         "Exponents of the time in the size, fitted to each pass. Those over d are below 1 because part of a step does "
         "not depend on d:"
     )
-    yield md.table(["form", *(md.prose(cases[0].title) for cases in front_sweeps.values())], rows)
+    yield md.table(
+        ["form", *(md.prose(cases[0].title) for cases in front_sweeps.values())], rows
+    )
     yield f"Times, and ratios to reading every node once, are [below](#{FRONT})."
 
 
@@ -120,22 +144,36 @@ def _targets(targets: Sequence[JudgedTarget]) -> str:
     for judged in targets:
         case = judged.cases[0]
         sizes = words.show_sizes(judged)
-        what = md.link(md.prose(case.title), f"#{case.group}") + (f"\n{md.prose(sizes)}" if sizes else "")
+        what = md.link(md.prose(case.title), f"#{case.group}") + (
+            f"\n{md.prose(sizes)}" if sizes else ""
+        )
         measured = words.show_interval(judged.value, judged.target.kind)
         passes = "" if judged.value is None else str(judged.value.passes)
-        target_words = [md.prose(words.about(judged.target)), md.prose(words.show_target(judged.target))]
-        rows.append([what, *target_words, measured, passes, words.MARKS[judged.outcome]])
-    return md.table(["case", "what", "target", "measured (interval)", "passes", ""], rows)
+        target_words = [
+            md.prose(words.about(judged.target)),
+            md.prose(words.show_target(judged.target)),
+        ]
+        rows.append(
+            [what, *target_words, measured, passes, words.MARKS[judged.outcome]]
+        )
+    return md.table(
+        ["case", "what", "target", "measured (interval)", "passes", ""], rows
+    )
 
 
-def _group(bench: Bench, name: str, figures: Mapping[str, tuple[str, bytes]]) -> Iterator[str]:
+def _group(
+    bench: Bench, name: str, figures: Mapping[str, tuple[str, bytes]]
+) -> Iterator[str]:
     cases = [case for case in bench.cases if case.group == name]
     yield f"{md.anchor(name)}\n\n## {md.prose(bench.groups[name] or name)}"
     yield _cases(cases)
     for case in cases:
         if case.error:
             yield f"> [!WARNING]\n> {md.code(case.name)} could not be measured: {md.prose(case.error)}"
-    yield from map(_printed, (sweep[0] for sweep in sweeps(bench, name).values() if sweep[0].printed))
+    yield from map(
+        _printed,
+        (sweep[0] for sweep in sweeps(bench, name).values() if sweep[0].printed),
+    )
     if name in figures and name != FRONT:
         yield f"![{md.escape(figures[name][0])}](figures/bench-{name}.svg)"
 
@@ -153,19 +191,37 @@ def _cases(cases: Sequence[CaseRecord]) -> str:
     rows = []
     for case in cases:
         clock = f"{case.clock} time" if case.clock != "thread" else ""
-        first = "\n".join(filter(None, [f"**{md.prose(case.title)}**", md.prose(words.show_parameters(case)), clock]))
+        first = "\n".join(
+            filter(
+                None,
+                [
+                    f"**{md.prose(case.title)}**",
+                    md.prose(words.show_parameters(case)),
+                    clock,
+                ],
+            )
+        )
         for form in case.forms:
             if form.role != "yardstick":
                 rows.append([first, *_form(case, form)])
                 first = ""
-    return md.table(["case", "form", "time", "ratio to the limit (interval)", "peak memory"], rows)
+    return md.table(
+        ["case", "form", "time", "ratio to the limit (interval)", "peak memory"], rows
+    )
 
 
 def _form(case: CaseRecord, form: FormRecord) -> list[str]:
     limit = "the limit, ours" if case.limit_is_ours else "the limit"
     role = {"limit": f" ({limit})", "peer": " (a peer)"}.get(form.role, "")
-    ratio = "1" if form.role == "limit" else words.show_interval(ratio_of(case, form.name))
-    return [md.prose(form.name) + role, md.prose(words.show_time(case, form)), ratio, words.show_memory(form)]
+    ratio = (
+        "1" if form.role == "limit" else words.show_interval(ratio_of(case, form.name))
+    )
+    return [
+        md.prose(form.name) + role,
+        md.prose(words.show_time(case, form)),
+        ratio,
+        words.show_memory(form),
+    ]
 
 
 def _manifest(info: BenchInfo) -> str:
@@ -178,7 +234,10 @@ def _manifest(info: BenchInfo) -> str:
         "cores that it may use": str(info.cores),
         **{f"machine: {name}": value for name, value in sorted(info.machine.items())},
     }
-    return md.table(["", ""], [[md.prose(name), md.code(value)] for name, value in facts.items() if value])
+    return md.table(
+        ["", ""],
+        [[md.prose(name), md.code(value)] for name, value in facts.items() if value],
+    )
 
 
 def read_bench(path: Path, name: str = "") -> Bench:
@@ -187,15 +246,21 @@ def read_bench(path: Path, name: str = "") -> Bench:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise ReportError(f"{called}: cannot be read ({(error.strerror or str(error)).lower()})") from error
+        raise ReportError(
+            f"{called}: cannot be read ({(error.strerror or str(error)).lower()})"
+        ) from error
     try:
         head = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ReportError(f"{called}: no JSON: {' '.join(str(error).split())}") from error
+        raise ReportError(
+            f"{called}: no JSON: {' '.join(str(error).split())}"
+        ) from error
     if not isinstance(head, dict) or head.get("kind") != "dpverify benchmarks":
         raise ReportError(f"{called}: is no run of dpverify bench")
     if head.get("schema") != SCHEMA:
-        raise ReportError(f"{called}: schema={head.get('schema')}: this version reads schema {SCHEMA}")
+        raise ReportError(
+            f"{called}: schema={head.get('schema')}: this version reads schema {SCHEMA}"
+        )
     try:
         bench = msgspec.json.decode(content, type=Bench)
     except msgspec.DecodeError as error:
@@ -204,7 +269,9 @@ def read_bench(path: Path, name: str = "") -> Bench:
         for form in case.forms:
             for seconds in (value for rounds in form.samples for value in rounds):
                 if seconds <= 0:
-                    raise ReportError(f"{called}: {case.name}, {form.name}: {seconds}: a time is above 0")
+                    raise ReportError(
+                        f"{called}: {case.name}, {form.name}: {seconds}: a time is above 0"
+                    )
     return bench
 
 
@@ -219,14 +286,18 @@ def render_bench(bench: Bench) -> dict[str, bytes]:
     """Return the page and its figures as a dict from path in the report to content; equal runs give equal content."""
     drawn = figures(bench)
     files = {PAGE: bench_page(bench, drawn).encode()}
-    return files | {f"figures/bench-{group}.svg": svg for group, (_, svg) in drawn.items()}
+    return files | {
+        f"figures/bench-{group}.svg": svg for group, (_, svg) in drawn.items()
+    }
 
 
 def write_bench(bench: Bench, folder: Path) -> list[str]:
     """Record a run, replacing earlier records of its groups, and write the page of all records."""
     old = recorded_bench(folder)
     record = merged(bench, old) if old is not None else bench
-    return update(folder, {f"data/{DATA}.json": encode(record), **render_bench(record)}, DATA)
+    return update(
+        folder, {f"data/{DATA}.json": encode(record), **render_bench(record)}, DATA
+    )
 
 
 def regenerate_bench(folder: Path) -> list[str]:
@@ -245,7 +316,14 @@ def _rendered(folder: Path) -> dict[str, bytes]:
 
 
 LEGEND_CHARACTERS = 64  # per line of a legend, so that it fits in its panel
-LOOKS = ((GREY, "s"), (BLUE, "D"), (VERMILLION, "o"), (GREEN, "^"), (ORANGE, "v"), (SKY, "P"))
+LOOKS = (
+    (GREY, "s"),
+    (BLUE, "D"),
+    (VERMILLION, "o"),
+    (GREEN, "^"),
+    (ORANGE, "v"),
+    (SKY, "P"),
+)
 """Colour and marker of each line."""
 
 COLUMNS = 2
@@ -281,11 +359,18 @@ def _plot(axes: Axes, name: str, cases: Sequence[CaseRecord]) -> None:
         for growth_of_form in growth(cases)
         if growth_of_form.what == "seconds"
     }
-    for (form, power), (color, marker) in zip(powers.items(), LOOKS * len(powers), strict=False):
-        passes = [[median(rounds) for rounds in form_of(case, form).samples if rounds] for case in cases]
+    for (form, power), (color, marker) in zip(
+        powers.items(), LOOKS * len(powers), strict=False
+    ):
+        passes = [
+            [median(rounds) for rounds in form_of(case, form).samples if rounds]
+            for case in cases
+        ]
         low = [min(values) for values in passes]
         high = [max(values) for values in passes]
-        label = fill(f"{form}: power {words.show_interval(power, 'exponent')}", LEGEND_CHARACTERS)
+        label = fill(
+            f"{form}: power {words.show_interval(power, 'exponent')}", LEGEND_CHARACTERS
+        )
         axes.fill_between(sizes, low, high, color=color, alpha=0.18, lw=0)
         axes.plot(
             sizes,
@@ -300,17 +385,33 @@ def _plot(axes: Axes, name: str, cases: Sequence[CaseRecord]) -> None:
         )
         ends += [*low, *high]
     for words_of, pairs in cases[0].printed.items():
-        axes.plot(*zip(*pairs, strict=True), "*", ms=9, mec=BLACK, mfc="white", label=f"{words_of}, another machine")
+        axes.plot(
+            *zip(*pairs, strict=True),
+            "*",
+            ms=9,
+            mec=BLACK,
+            mfc="white",
+            label=f"{words_of}, another machine",
+        )
         ends += [seconds for _, seconds in pairs]
         sizes = sorted({*sizes, *(size for size, _ in pairs)})
     axes.set(xscale="log", yscale="log", xlabel=over)
     bounds = (
         min(ends) / 1.6,
-        max(ends) * 1.6 * (max(ends) / min(ends) + 1.0) ** (0.12 * (len(powers) + len(cases[0].printed))),
+        max(ends)
+        * 1.6
+        * (max(ends) / min(ends) + 1.0)
+        ** (0.12 * (len(powers) + len(cases[0].printed))),
     )  # leaves room for the legend
     logarithmic(axes.yaxis, *bounds)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: words.show_bound(value, "seconds")))
-    ticks = [size for place, size in enumerate(sizes) if place == 0 or size > 1.05 * sizes[place - 1]]
+    axes.yaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: words.show_bound(value, "seconds"))
+    )
+    ticks = [
+        size
+        for place, size in enumerate(sizes)
+        if place == 0 or size > 1.05 * sizes[place - 1]
+    ]
     axes.xaxis.set_ticks(ticks, [show_float(size) for size in ticks])
     axes.xaxis.set_ticks([], minor=True)
     axes.set_ylim(*bounds)

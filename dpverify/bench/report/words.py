@@ -52,7 +52,10 @@ def show_seconds(value: float) -> str:
 
 def show_bytes(value: float) -> str:
     """Format a number of bytes in a suitable unit: ``12.5 MiB``."""
-    return next((f"{three(value / unit)} {name}" for unit, name in _SIZES if value >= unit), f"{value:.0f} B")
+    return next(
+        (f"{three(value / unit)} {name}" for unit, name in _SIZES if value >= unit),
+        f"{value:.0f} B",
+    )
 
 
 def three(value: float) -> str:
@@ -60,7 +63,11 @@ def three(value: float) -> str:
     if value == 0 or not math.isfinite(value):
         return show_float(value)
     digits = max(0, 2 - math.floor(math.log10(abs(float(f"{value:.3g}")))))
-    return show_float(value, 3) if digits > 6 or abs(value) >= 10**6 else f"{value:.{digits}f}"
+    return (
+        show_float(value, 3)
+        if digits > 6 or abs(value) >= 10**6
+        else f"{value:.{digits}f}"
+    )
 
 
 def show_value(value: float, kind: str) -> str:
@@ -71,7 +78,8 @@ def show_value(value: float, kind: str) -> str:
         return show_bytes(value)
     if kind == "ratio":
         return three(value)
-    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")  # adding 0 removes the sign of a negative zero
+    # adding 0 removes the sign of a negative zero
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
 
 
 def show_interval(value: MedianInterval | None, kind: str = "ratio") -> str:
@@ -91,7 +99,9 @@ def show_interval(value: MedianInterval | None, kind: str = "ratio") -> str:
 
 def show_parameters(case: CaseRecord) -> str:
     """Format the parameters of a case: ``N = 1024, T = 65536``."""
-    return ", ".join(f"{name} = {show_float(value)}" for name, value in case.parameters.items())
+    return ", ".join(
+        f"{name} = {show_float(value)}" for name, value in case.parameters.items()
+    )
 
 
 def show_sizes(judged: JudgedTarget) -> str:
@@ -105,7 +115,11 @@ def show_sizes(judged: JudgedTarget) -> str:
 
 def show_target(target: TargetRecord) -> str:
     """Format the bound of a target: ``at most 1.2``, after its description if it has one."""
-    bound, word = (target.at_least, "at least") if target.at_most is None else (target.at_most, "at most")
+    bound, word = (
+        (target.at_least, "at least")
+        if target.at_most is None
+        else (target.at_most, "at most")
+    )
     requirement = f"{word} {show_bound(0.0 if bound is None else bound, target.kind)}"
     return f"{target.words} ({requirement})" if target.words else requirement
 
@@ -114,7 +128,11 @@ def show_bound(value: float, kind: str) -> str:
     """Format the bound of a target without trailing zeros."""
     if kind in {"seconds", "memory"}:
         number, _, unit = show_value(value, kind).partition(" ")
-        return f"{show_float(float(number))} {unit}" if number.replace(".", "").isdigit() else f"{number} {unit}"
+        return (
+            f"{show_float(float(number))} {unit}"
+            if number.replace(".", "").isdigit()
+            else f"{number} {unit}"
+        )
     return show_float(value)
 
 
@@ -133,7 +151,11 @@ def show_time(case: CaseRecord, form: FormRecord) -> str:
     """Format the median time per item: ``1.23 ms a step``; for a form that was not timed, return the reason."""
     middles = [median(rounds) for rounds in form.samples if rounds]
     per_item = f" a {case.item}" if case.work != 1 else ""
-    return show_seconds(median(middles) / case.work) + per_item if middles else form.missing
+    return (
+        show_seconds(median(middles) / case.work) + per_item
+        if middles
+        else form.missing
+    )
 
 
 def show_memory(form: FormRecord) -> str:
@@ -146,7 +168,11 @@ def show_memory(form: FormRecord) -> str:
 def warnings(info: BenchInfo) -> Iterator[str]:
     """Yield warnings about the reliability of a run."""
     if busy(info):
-        at = "" if info.others is None else f" ({show_float(info.others, 2)} cores on average)"
+        at = (
+            ""
+            if info.others is None
+            else f" ({show_float(info.others, 2)} cores on average)"
+        )
         yield f"Other processes were at work on the machine{at}, which makes times and intervals larger."
     if info.interrupted:
         yield "The run was interrupted, so some of its passes are missing."
@@ -163,7 +189,12 @@ STYLES: dict[Outcome, str] = {
 
 COLUMNS = ("case", "form", "time", "ratio", "memory", "target")
 
-CHANGES = {"slower": "bold red", "faster": "blue", "no difference seen": "", "too few passes": "dim"}
+CHANGES = {
+    "slower": "bold red",
+    "faster": "blue",
+    "no difference seen": "",
+    "too few passes": "dim",
+}
 
 
 def print_bench(bench: Bench, console: Console) -> None:
@@ -171,7 +202,13 @@ def print_bench(bench: Bench, console: Console) -> None:
     targets = list(judged_targets(bench))
     for group in bench.groups:
         cases = [case for case in bench.cases if case.group == group]
-        rows = [row for case in cases for row in _rows(case, [target for target in targets if target.cases == [case]])]
+        rows = [
+            row
+            for case in cases
+            for row in _rows(
+                case, [target for target in targets if target.cases == [case]]
+            )
+        ]
         _print(group, COLUMNS, rows, console)
     for line in _closing(bench, targets):
         _line(line, console)
@@ -181,48 +218,96 @@ def print_comparison(changes: Sequence[SpeedChange], console: Console) -> None:
     """Print the slower and faster forms, worst first, then the other forms."""
     rows = [
         (
-            [f"{change.group}/{change.case}", f"{change.form} / {change.to}", change.change, *_sizes(change)],
+            [
+                f"{change.group}/{change.case}",
+                f"{change.form} / {change.to}",
+                change.change,
+                *_sizes(change),
+            ],
             CHANGES[change.change],
         )
-        for change in sorted(changes, key=lambda change: (change.change not in {"slower", "faster"}, -change.factor))
+        for change in sorted(
+            changes,
+            key=lambda change: (
+                change.change not in {"slower", "faster"},
+                -change.factor,
+            ),
+        )
     ]
-    _print("compared with the other run", ("case", "form", "change", "factor", "p-value"), rows, console)
+    _print(
+        "compared with the other run",
+        ("case", "form", "change", "factor", "p-value"),
+        rows,
+        console,
+    )
     change_words = [change.change for change in changes]
     few = change_words.count("too few passes")
-    counts_text = ", ".join(f"{change_words.count(word)} {word}" for word in list(CHANGES)[:3] if word in change_words)
+    counts_text = ", ".join(
+        f"{change_words.count(word)} {word}"
+        for word in list(CHANGES)[:3]
+        if word in change_words
+    )
     if not change_words:
         _line("The two runs have nothing in common: nothing is watched.", console)
         return
-    _line(f"{plural(len(change_words) - few, 'form')} compared{': ' if counts_text else ''}{counts_text}.", console)
+    _line(
+        f"{plural(len(change_words) - few, 'form')} compared{': ' if counts_text else ''}{counts_text}.",
+        console,
+    )
     if few:
-        _line(f"{plural(few, 'form')} not watched: too few passes, so that no change of any size is seen.", console)
+        _line(
+            f"{plural(few, 'form')} not watched: too few passes, so that no change of any size is seen.",
+            console,
+        )
 
 
 def _sizes(change: SpeedChange) -> tuple[str, str]:
     factor, low, high = (
-        f"{100 * (value - 1):+.1f}%".replace("-", "−") for value in (change.factor, change.low, change.high)
+        f"{100 * (value - 1):+.1f}%".replace("-", "−")
+        for value in (change.factor, change.low, change.high)
     )
     interval = "" if change.change == "too few passes" else f" ({low} to {high})"
     return f"{factor}{interval}", f"p = {show_float(change.corrected, 2)}"
 
 
-def _rows(case: CaseRecord, targets: Sequence[JudgedTarget]) -> Iterator[tuple[list[str], str]]:
+def _rows(
+    case: CaseRecord, targets: Sequence[JudgedTarget]
+) -> Iterator[tuple[list[str], str]]:
     """Yield the cells and style of each form of a case."""
     if case.error:
         yield [case.name, "", "", "", "", f"failed: {case.error}"], "bold red"
     for form in case.forms:
         form_targets = [target for target in targets if target.target.form == form.name]
-        worst = max((STYLES[target.outcome] for target in form_targets), key=list(STYLES.values()).index, default="")
-        ratio = "the limit" if form.role == "limit" else show_interval(ratio_of(case, form.name))
+        worst = max(
+            (STYLES[target.outcome] for target in form_targets),
+            key=list(STYLES.values()).index,
+            default="",
+        )
+        ratio = (
+            "the limit"
+            if form.role == "limit"
+            else show_interval(ratio_of(case, form.name))
+        )
         due = "; ".join(_target(case, target) for target in form_targets)
-        cells = [case.name, form.name, show_time(case, form), ratio, show_memory(form), due]
+        cells = [
+            case.name,
+            form.name,
+            show_time(case, form),
+            ratio,
+            show_memory(form),
+            due,
+        ]
         if form.role != "yardstick":
             yield cells, worst if form.role == "measured" else "dim"
 
 
 def _target(case: CaseRecord, judged: JudgedTarget) -> str:
     target = judged.target
-    value = "" if target.kind == "ratio" and target.to == case.limit else f"{about(target)} "
+    value = (
+        ""
+        if target.kind == "ratio" and target.to == case.limit
+        else f"{about(target)} "
+    )
     return f"{value}{show_target(target)}: {judged.outcome}"
 
 
@@ -238,17 +323,32 @@ def _closing(bench: Bench, targets: Sequence[JudgedTarget]) -> Iterator[str]:
         yield from warnings(info)
 
 
-def _print(title: str, columns: Sequence[str], rows: Sequence[tuple[Sequence[str], str]], console: Console) -> None:
+def _print(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[tuple[Sequence[str], str]],
+    console: Console,
+) -> None:
     """Print a table in a terminal; otherwise one line per row without empty columns, for programs."""
     if console.is_terminal and rows:
         console.print(Text(readable(title, console), style="bold"))
-        styled = [[Text(readable(cell, console), style=style) for cell in cells] for cells, style in rows]
+        styled = [
+            [Text(readable(cell, console), style=style) for cell in cells]
+            for cells, style in rows
+        ]
         console.print(table(columns, styled, console))
         console.print()
         return
-    widths = [max(map(len, column)) for column in zip(*(cells for cells, _ in rows), strict=True)]
+    widths = [
+        max(map(len, column))
+        for column in zip(*(cells for cells, _ in rows), strict=True)
+    ]
     for cells, style in rows:
-        line = "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True) if width)
+        line = "  ".join(
+            cell.ljust(width)
+            for cell, width in zip(cells, widths, strict=True)
+            if width
+        )
         _line(f"{title}: {line.rstrip()}", console, style)
 
 

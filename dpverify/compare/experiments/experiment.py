@@ -57,14 +57,26 @@ class ExperimentRequest:
         from dpverify.compare.experiments.run import EXPERIMENTS
 
         if self.experiment not in EXPERIMENTS:
-            raise check.ArgumentError("experiment", self.experiment, f"must be one of {', '.join(EXPERIMENTS)}")
+            raise check.ArgumentError(
+                "experiment",
+                self.experiment,
+                f"must be one of {', '.join(EXPERIMENTS)}",
+            )
         for name in EXPERIMENTS[self.experiment].without:
             if getattr(self, name) is not None:
-                raise check.ArgumentError(name, getattr(self, name), "must be left out: the experiment has its own")
+                raise check.ArgumentError(
+                    name,
+                    getattr(self, name),
+                    "must be left out: the experiment has its own",
+                )
         if self.test_data is not None and self.data is None:
-            raise check.ArgumentError("test_data", self.test_data, "must come with data to train on")
+            raise check.ArgumentError(
+                "test_data", self.test_data, "must come with data to train on"
+            )
         if self.budget not in ("smoke", "standard"):
-            raise check.ArgumentError("budget", self.budget, "must be one of smoke, standard")
+            raise check.ArgumentError(
+                "budget", self.budget, "must be one of smoke, standard"
+            )
         check.whole(2, seeds=self.seeds)
         check.whole(0, seed=self.seed)
         if self.n is not None:
@@ -86,7 +98,10 @@ class ExperimentRequest:
         for field in fields(self):
             value = getattr(self, field.name)
             if value != field.default and field.name != "experiment":
-                words += [f"--{field.name.replace('_', '-')}", value.name if isinstance(value, Path) else str(value)]
+                words += [
+                    f"--{field.name.replace('_', '-')}",
+                    value.name if isinstance(value, Path) else str(value),
+                ]
         return shlex.join(words)
 
 
@@ -145,7 +160,14 @@ class Panel(ABC):
         """Measure an iterate during a run."""
 
     @abstractmethod
-    def measures(self, trial: TunedTrial, run: Any, seed: int, path: list[tuple[Any, ...]], seconds: float) -> Any:
+    def measures(
+        self,
+        trial: TunedTrial,
+        run: Any,
+        seed: int,
+        path: list[tuple[Any, ...]],
+        seconds: float,
+    ) -> Any:
         """Return the record of a run with its final measures; ``path`` contains steps and values of ``look``."""
 
     @abstractmethod
@@ -158,12 +180,15 @@ class Experiment:
     """Functions and record types of an experiment of a paper."""
 
     panels: Callable[[ExperimentRequest], list[Any]]
-    sources: Callable[[ExperimentRequest, list[Any]], str]  # identifies the data in the result cache
+    # identifies the data in the result cache
+    sources: Callable[[ExperimentRequest, list[Any]], str]
     row: type[TunedRow]
     result: Callable[..., TableResult | NetworkResult]
     without: tuple[str, ...]  # arguments of ExperimentRequest that it does not use
-    is_sent: bool = True  # whether data sets are sent to workers; otherwise each worker loads them
-    is_whole: bool = True  # whether a table is omitted unless all of its rows are finished
+    # whether data sets are sent to workers; otherwise each worker loads them
+    is_sent: bool = True
+    # whether a table is omitted unless all of its rows are finished
+    is_whole: bool = True
 
 
 class OrderedPair(NamedTuple):
@@ -174,14 +199,18 @@ class OrderedPair(NamedTuple):
     other: Any
 
 
-def orderings(pairs: Sequence[OrderedPair], differences: Callable[[str, Any, Any], list[float]]) -> list[ClaimedOrder]:
+def orderings(
+    pairs: Sequence[OrderedPair], differences: Callable[[str, Any, Any], list[float]]
+) -> list[ClaimedOrder]:
     """Judge statements by the paired differences of their rows, with intervals corrected for all statements."""
     level = corrected_level(max(1, len(pairs)))
     return list(_orders(pairs, differences, level))
 
 
 def _orders(
-    pairs: Sequence[OrderedPair], differences: Callable[[str, Any, Any], list[float]], level: float
+    pairs: Sequence[OrderedPair],
+    differences: Callable[[str, Any, Any], list[float]],
+    level: float,
 ) -> Iterator[ClaimedOrder]:
     for statement, row, other_row in pairs:
         difference = interval(differences(statement.column, row, other_row), level)

@@ -23,10 +23,20 @@ from dpverify.compare.experiments.experiment import (
     TunedTrial,
     orderings,
 )
-from dpverify.compare.experiments.records import ClaimedOrder, NetworkRow, NetworkRun, NetworkTable
+from dpverify.compare.experiments.records import (
+    ClaimedOrder,
+    NetworkRow,
+    NetworkRun,
+    NetworkTable,
+)
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Vector
-from dpverify.papers.wang2019.accounting.runs import AccountedNoise, BatchRun, Kind, least_noise
+from dpverify.papers.wang2019.accounting.runs import (
+    AccountedNoise,
+    BatchRun,
+    Kind,
+    least_noise,
+)
 from dpverify.problems.errors import DataError
 from dpverify.problems.images import Images, are_published, cifar10, digits, mnist
 from dpverify.problems.networks.oracle import NetworkGradients, parameters_of
@@ -64,7 +74,10 @@ class NetworkPanel(Panel):
         self.train, self.test, self.real = parts
         self.oracle = oracle
         self.make_seeded = make_seeded
-        self.looked = [part.part(np.arange(min(MOST_IMAGES, len(part.y)))) for part in (self.train, self.test)]
+        self.looked = [
+            part.part(np.arange(min(MOST_IMAGES, len(part.y))))
+            for part in (self.train, self.test)
+        ]
 
     @property
     def epochs(self) -> int:
@@ -83,10 +96,17 @@ class NetworkPanel(Panel):
         return self.oracle.accuracy_and_loss(w, self.train)[1]
 
     def look(self, w: Vector) -> tuple[float, ...]:
-        return tuple(1.0 - self.oracle.accuracy_and_loss(w, images)[0] for images in self.looked)
+        return tuple(
+            1.0 - self.oracle.accuracy_and_loss(w, images)[0] for images in self.looked
+        )
 
     def measures(
-        self, trial: TunedTrial, run: LongRun, seed: int, path: list[tuple[Any, ...]], seconds: float
+        self,
+        trial: TunedTrial,
+        run: LongRun,
+        seed: int,
+        path: list[tuple[Any, ...]],
+        seconds: float,
     ) -> NetworkRun:
         del trial, run
         return NetworkRun(seed=seed, seconds=seconds, path=path)
@@ -104,11 +124,15 @@ class NetworkPanel(Panel):
         )
 
 
-def network_orderings(statements: Sequence[OrderStatement], rows: Sequence[NetworkRow]) -> list[ClaimedOrder]:
+def network_orderings(
+    statements: Sequence[OrderStatement], rows: Sequence[NetworkRow]
+) -> list[ClaimedOrder]:
     """Judge all statements at each epsilon for which both methods have a row."""
     row_of = {(row.method, row.epsilon): row for row in rows if row.epsilon is not None}
     pairs = [
-        OrderedPair(statement, row_of[name, epsilon], row_of[statement.other.name, epsilon])
+        OrderedPair(
+            statement, row_of[name, epsilon], row_of[statement.other.name, epsilon]
+        )
         for statement in statements
         for name, epsilon in row_of
         if name == statement.method.name and (statement.other.name, epsilon) in row_of
@@ -117,7 +141,10 @@ def network_orderings(statements: Sequence[OrderStatement], rows: Sequence[Netwo
 
 
 def _differences(column: str, row: NetworkRow, other_row: NetworkRow) -> list[float]:
-    return [_less(column, left, right) for left, right in zip(row.runs, other_row.runs, strict=True)]
+    return [
+        _less(column, left, right)
+        for left, right in zip(row.runs, other_row.runs, strict=True)
+    ]
 
 
 def _less(column: str, mine: NetworkRun, theirs: NetworkRun) -> float:
@@ -125,7 +152,10 @@ def _less(column: str, mine: NetworkRun, theirs: NetworkRun) -> float:
     if column in ("train_error", "test_error"):
         return float(getattr(mine, column) - getattr(theirs, column))
     level = max(mine.test_error, theirs.test_error)
-    costs = [run.seconds / run.path[-1][0] if column == "seconds" else 1.0 for run in (mine, theirs)]
+    costs = [
+        run.seconds / run.path[-1][0] if column == "seconds" else 1.0
+        for run in (mine, theirs)
+    ]
     return costs[0] * mine.reached(level) - costs[1] * theirs.reached(level)
 
 
@@ -138,7 +168,9 @@ def network_noise(
     return least_noise(BatchRun(kind, n, steps, batch, batch_0), epsilon, DELTA)
 
 
-def image_parts(request: ExperimentRequest, name: str, channels: int, side: int) -> ImageParts:
+def image_parts(
+    request: ExperimentRequest, name: str, channels: int, side: int
+) -> ImageParts:
     """Load the training and test images."""
     if request.data is None:
         train, test = (part.sized(channels, side) for part in digits(request.seed))
@@ -152,9 +184,14 @@ def image_parts(request: ExperimentRequest, name: str, channels: int, side: int)
             train = replace(train, name=f"{request.data.name}, which is not {name}")
         shape = channels, side, side
         if train.x.shape[1:] != shape or test.x.shape[1:] != shape:
-            raise DataError(request.data, f"images of shape {train.x.shape[1:]} and {test.x.shape[1:]}, not {shape}.")
+            raise DataError(
+                request.data,
+                f"images of shape {train.x.shape[1:]} and {test.x.shape[1:]}, not {shape}.",
+            )
     if request.n is not None:
-        rows = generator(request.seed, SAMPLE_STREAM).choice(len(train.y), min(request.n, len(train.y)), replace=False)
+        rows = generator(request.seed, SAMPLE_STREAM).choice(
+            len(train.y), min(request.n, len(train.y)), replace=False
+        )
         train = train.part(np.sort(rows))
     return ImageParts(train, test, real)
 
@@ -164,11 +201,19 @@ def data_sets_in(folder: Path) -> list[str]:
     if not folder.is_dir():
         raise DataError(folder, "must be a folder.")
     names = [path.name for path in folder.iterdir()]
-    data_sets = ["MNIST"] if any("-idx" in name or ".idx" in name for name in names) else []
-    if any(name.startswith(("data_batch_", "test_batch", "cifar-10-batches")) for name in names):
+    data_sets = (
+        ["MNIST"] if any("-idx" in name or ".idx" in name for name in names) else []
+    )
+    if any(
+        name.startswith(("data_batch_", "test_batch", "cifar-10-batches"))
+        for name in names
+    ):
         data_sets.append("CIFAR-10")
     if not data_sets:
-        raise DataError(folder, "has neither train-images-idx3-ubyte (MNIST) nor data_batch_1.bin (binary CIFAR-10).")
+        raise DataError(
+            folder,
+            "has neither train-images-idx3-ubyte (MNIST) nor data_batch_1.bin (binary CIFAR-10).",
+        )
     return data_sets
 
 

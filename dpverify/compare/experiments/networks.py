@@ -18,7 +18,13 @@ import numpy as np
 from dpverify.algorithms.algorithm import Algorithm
 from dpverify.algorithms.dp_srm import DP_SRM, RecursiveMomentum
 from dpverify.algorithms.dpageem import DP_SGD
-from dpverify.compare.experiments.experiment import ExperimentRequest, OrderStatement, RowCell, TunedTrial, spread
+from dpverify.compare.experiments.experiment import (
+    ExperimentRequest,
+    OrderStatement,
+    RowCell,
+    TunedTrial,
+    spread,
+)
 from dpverify.compare.experiments.network_panel import (
     ImageParts,
     NetworkPanel,
@@ -30,7 +36,10 @@ from dpverify.kernels import check
 from dpverify.kernels.tape import generator
 from dpverify.papers.wang2019.algorithms.baselines import dp_sgd
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
-from dpverify.papers.wang2019.experiments.printed_results import NETWORKS, PrintedNetwork
+from dpverify.papers.wang2019.experiments.printed_results import (
+    NETWORKS,
+    PrintedNetwork,
+)
 from dpverify.problems.images import Images, cifar100
 from dpverify.problems.networks.oracle import NetworkGradients
 from dpverify.problems.sampled_run import DescentParameters, NoisyDescent
@@ -38,16 +47,24 @@ from dpverify.problems.sampled_run import DescentParameters, NoisyDescent
 METHODS: Final[tuple[Algorithm[Any], ...]] = (DP_SGD, DP_SRM)
 SHAPES: Final = {"cnn4": (1, 28), "cnn5": (3, 32), "cnn6": (3, 32)}
 CLAIMS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
-    "cnn4": {"section-6-2-mnist-error": ("test_error",), "section-6-2-mnist-faster": ("iterations", "seconds")},
-    "cnn5": {"section-6-2-cnn5-error": ("test_error",), "section-6-2-cnn5-faster": ("iterations", "seconds")},
+    "cnn4": {
+        "section-6-2-mnist-error": ("test_error",),
+        "section-6-2-mnist-faster": ("iterations", "seconds"),
+    },
+    "cnn5": {
+        "section-6-2-cnn5-error": ("test_error",),
+        "section-6-2-cnn5-faster": ("iterations", "seconds"),
+    },
     "cnn6": {"section-6-2-cnn6-faster": ("iterations", "seconds")},
 }
-"""Records of wang2019, with the columns that decide them. ``iterations`` and ``seconds`` are counted until the method
-reaches the final test error of the worse method."""
+"""Records of wang2019, with the columns that decide them. ``iterations`` and
+``seconds`` are counted until the method reaches the final test error of the worse
+method."""
 
 MAX_TRIALS: Final = 12
 GRID_STREAM = 8
-UNREACHED_ZETA = 1e100  # a zeta that no estimate reaches, so that each step is the estimate times 1/(2L)
+# a zeta that no estimate reaches, so that each step is the estimate times 1/(2L)
+UNREACHED_ZETA = 1e100
 
 
 class NetworkSetting(NamedTuple):
@@ -62,24 +79,55 @@ class NetworkSetting(NamedTuple):
 class SectionPanel(NetworkPanel):
     """A network of section 6.2 on its data."""
 
-    def __init__(self, request: ExperimentRequest, name: str, printed: PrintedNetwork, parts: ImageParts) -> None:
+    def __init__(
+        self,
+        request: ExperimentRequest,
+        name: str,
+        printed: PrintedNetwork,
+        parts: ImageParts,
+    ) -> None:
         from dpverify.problems.networks import make_network
 
         make_seeded = partial(make_network, name, parts.train.x.shape[1:])
         network = make_seeded(request.seed)
         if name == "cnn6":
             rows = np.arange(len(parts.train.y))
-            public = cifar100(request.data) if request.data else parts.train.part(rows[0::2])
-            parts = parts if request.data else parts._replace(train=parts.train.part(rows[1::2]))
-            _pretrain(network, public, request.seed, request.epochs or (1 if request.is_smoke else 20))
-        super().__init__(request, name, parts, NetworkGradients(network, parts.train, printed.clip), make_seeded)
+            public = (
+                cifar100(request.data) if request.data else parts.train.part(rows[0::2])
+            )
+            parts = (
+                parts
+                if request.data
+                else parts._replace(train=parts.train.part(rows[1::2]))
+            )
+            _pretrain(
+                network,
+                public,
+                request.seed,
+                request.epochs or (1 if request.is_smoke else 20),
+            )
+        super().__init__(
+            request,
+            name,
+            parts,
+            NetworkGradients(network, parts.train, printed.clip),
+            make_seeded,
+        )
         self.printed = printed
-        epsilons = list(printed.errors)[:1] if request.is_smoke else list(printed.errors)
-        self.cells = list(itertools.starmap(RowCell, itertools.product(METHODS, epsilons)))
+        epsilons = (
+            list(printed.errors)[:1] if request.is_smoke else list(printed.errors)
+        )
+        self.cells = list(
+            itertools.starmap(RowCell, itertools.product(METHODS, epsilons))
+        )
 
     def statements(self) -> list[OrderStatement]:
         claims = CLAIMS[self.name].items()
-        return [OrderStatement(claim, column, DP_SRM, DP_SGD) for claim, columns in claims for column in columns]
+        return [
+            OrderStatement(claim, column, DP_SRM, DP_SGD)
+            for claim, columns in claims
+            for column in columns
+        ]
 
     def trials(self, cell: RowCell) -> list[TunedTrial]:
         settings = grid(cell.method, self.printed, len(self.train.y), self.request)
@@ -100,14 +148,20 @@ class SectionPanel(NetworkPanel):
             w = self.start(seed)
             if not is_recursive:
                 return dp_sgd(self.oracle, n, w, steps, b, eta, unit * clip, seed=seed)
-            p = SrmParameters(steps, b_0, b, change, UNREACHED_ZETA, 0.5 / eta, unit * clip, later)
+            p = SrmParameters(
+                steps, b_0, b, change, UNREACHED_ZETA, 0.5 / eta, unit * clip, later
+            )
             return DpSrm(self.oracle.with_clips(clip, change), n, w, p, seed=seed)
 
-        words = f"b = {b}, step size {eta:g}" + (f", b_0 = {b_0}, C_2 = gamma = {change:g}" if is_recursive else "")
+        words = f"b = {b}, step size {eta:g}" + (
+            f", b_0 = {b_0}, C_2 = gamma = {change:g}" if is_recursive else ""
+        )
         return TunedTrial(steps, bought.epsilon, start, {"setting": words})
 
 
-def grid(method: Algorithm[Any], printed: PrintedNetwork, n: int, request: ExperimentRequest) -> list[NetworkSetting]:
+def grid(
+    method: Algorithm[Any], printed: PrintedNetwork, n: int, request: ExperimentRequest
+) -> list[NetworkSetting]:
     """Draw settings from the printed grid, the same number for each method; b_0 is at most n.
 
     If fewer than TRIES are requested, they are spread over the grid by step size, so that both methods have equal step
@@ -117,21 +171,40 @@ def grid(method: Algorithm[Any], printed: PrintedNetwork, n: int, request: Exper
     first: Sequence[int] = printed.first if is_recursive else (1,)
     change_clips = printed.change_clips if is_recursive else (1.0,)
     points = itertools.product(printed.batches, first, change_clips, printed.steps)
-    every = [NetworkSetting(b, b * times, change, eta) for b, times, change, eta in points if b * times <= n]
+    every = [
+        NetworkSetting(b, b * times, change, eta)
+        for b, times, change, eta in points
+        if b * times <= n
+    ]
     if not every:
-        raise check.ArgumentError("n", n, f"must be at least b, which is {printed.batches[0]}")
+        raise check.ArgumentError(
+            "n", n, f"must be at least b, which is {printed.batches[0]}"
+        )
     if request.is_smoke:
         return every[len(every) // 2 :][:1]
-    drawn = [every[place] for place in generator(request.seed, GRID_STREAM).permutation(len(every))]
+    drawn = [
+        every[place]
+        for place in generator(request.seed, GRID_STREAM).permutation(len(every))
+    ]
     count = request.settings or MAX_TRIALS
-    return drawn[:MAX_TRIALS] if count >= MAX_TRIALS else spread(sorted(drawn, key=lambda setting: setting.eta), count)
+    return (
+        drawn[:MAX_TRIALS]
+        if count >= MAX_TRIALS
+        else spread(sorted(drawn, key=lambda setting: setting.eta), count)
+    )
 
 
 def network_panels(request: ExperimentRequest) -> list[SectionPanel]:
     """Return the panels of all networks whose data are available."""
-    names = [printed.data for printed in NETWORKS.values()] if request.data is None else data_sets_in(request.data)
+    names = (
+        [printed.data for printed in NETWORKS.values()]
+        if request.data is None
+        else data_sets_in(request.data)
+    )
     return [
-        SectionPanel(request, name, printed, image_parts(request, printed.data, *SHAPES[name]))
+        SectionPanel(
+            request, name, printed, image_parts(request, printed.data, *SHAPES[name])
+        )
         for name, printed in NETWORKS.items()
         if printed.data in names
     ]

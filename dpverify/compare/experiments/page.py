@@ -57,10 +57,19 @@ PRINTED: Final = (
 def page(experiments: Experiments) -> str:
     """Return the text of ``experiments.md``; equal results give equal text."""
     blocks = [block for result in experiments.experiments for block in _section(result)]
-    networks = [block for result in experiments.networks for block in _network_section(result)]
+    networks = [
+        block for result in experiments.networks for block in _network_section(result)
+    ]
     head = [GENERATED, "# Experiments of papers, repeated", INTRODUCTION, PRINTED]
     return md.document(
-        [*head, _verdicts(experiments.experiments), *blocks, "What to know:", md.bullets(NOTES), *networks]
+        [
+            *head,
+            _verdicts(experiments.experiments),
+            *blocks,
+            "What to know:",
+            md.bullets(NOTES),
+            *networks,
+        ]
     )
 
 
@@ -68,13 +77,20 @@ def _verdicts(results: Sequence[TableResult]) -> str:
     """Return a table with one row per claim: the result on the paper's data, and the command that computes it."""
     rows = []
     for name, paper in TABLES.items():
-        tables = [table for result in results if result.experiment.endswith(name) for table in result.tables]
+        tables = [
+            table
+            for result in results
+            if result.experiment.endswith(name)
+            for table in result.tables
+        ]
         files = f"--data {paper.data} --test-data {paper.data}.t"
         command = md.code(f"dpverify compare --experiment {PAPER}{name} {files}")
         for claim in CLAIMS:
             cells = [verdict(tables, claim, noise) for noise in NOISES]
             rows.append([md.code(claim), paper.data, *cells, command])
-    return md.table(["claim", "data", *(NOISE_WORDS[noise] for noise in NOISES), "decided by"], rows)
+    return md.table(
+        ["claim", "data", *(NOISE_WORDS[noise] for noise in NOISES), "decided by"], rows
+    )
 
 
 def _section(result: TableResult) -> Iterator[str]:
@@ -91,7 +107,11 @@ def _section(result: TableResult) -> Iterator[str]:
             yield f"![Objective and gradient norm over passes, {NOISE_WORDS[noise]}](figures/{name})"
         yield _rows(table)
         yield md.table(
-            ["DP-SRM is better than DP-GD, DP-AGD and RRPSGD", "noise", "seen on these data"],
+            [
+                "DP-SRM is better than DP-GD, DP-AGD and RRPSGD",
+                "noise",
+                "seen on these data",
+            ],
             [[md.prose(claim), noise, words] for claim, noise, words in seen(table)],
         )
         yield md.folded("Every ordering with its interval", _orderings(table))
@@ -113,7 +133,10 @@ def _orderings(table: ComparedData) -> str:
         ]
         for order in table.orderings
     ]
-    return md.table(["claim", "measure", "epsilon", "noise", "method", "minus", "mean", "seen"], rows)
+    return md.table(
+        ["claim", "measure", "epsilon", "noise", "method", "minus", "mean", "seen"],
+        rows,
+    )
 
 
 def _as_printed(paper: PaperTable) -> str:
@@ -121,40 +144,76 @@ def _as_printed(paper: PaperTable) -> str:
         [
             show_float(epsilon),
             method,
-            *(f"{mean:.4f} ({spread:.4f})" for mean, spread in (row.test_error, row.gradient_norm)),
+            *(
+                f"{mean:.4f} ({spread:.4f})"
+                for mean, spread in (row.test_error, row.gradient_norm)
+            ),
             str(row.passes),
             show_float(row.seconds),
         ]
         for (epsilon, method), row in paper.rows.items()
     ]
-    head = ["epsilon", "method", "test error", "gradient norm", "passes", "CPU time (s)"]
+    head = [
+        "epsilon",
+        "method",
+        "test error",
+        "gradient norm",
+        "passes",
+        "CPU time (s)",
+    ]
     mean, spread = paper.baseline
     return f"As printed, on {paper.data}; without privacy {mean} ({spread}):\n\n{md.table(head, rows)}"
 
 
 def _rows(table: DataTable) -> str:
     rows = [
-        [requested(*key), row.method, md.prose(setting(row)), *(row.mean(column).shown() for column in SUMMARY_COLUMNS)]
+        [
+            requested(*key),
+            row.method,
+            md.prose(setting(row)),
+            *(row.mean(column).shown() for column in SUMMARY_COLUMNS),
+        ]
         for key, rows in groups(table)
         for row in rows
     ]
-    return md.table(["asked", "method", "setting", *(HEADS[column] for column in SUMMARY_COLUMNS)], rows)
+    return md.table(
+        ["asked", "method", "setting", *(HEADS[column] for column in SUMMARY_COLUMNS)],
+        rows,
+    )
 
 
 def _network_section(result: NetworkResult) -> Iterator[str]:
     yield f"## {md.prose(result.experiment)}"
-    claims = dict.fromkeys(order.claim for table in result.tables for order in table.orderings)
-    command = md.code(f"dpverify compare --experiment {result.experiment} --data FOLDER")
-    decided = [[md.code(claim), verdict(result.tables, claim), command] for claim in claims]
+    claims = dict.fromkeys(
+        order.claim for table in result.tables for order in table.orderings
+    )
+    command = md.code(
+        f"dpverify compare --experiment {result.experiment} --data FOLDER"
+    )
+    decided = [
+        [md.code(claim), verdict(result.tables, claim), command] for claim in claims
+    ]
     yield md.table(["claim", "on the paper's data", "decided by"], decided)
     for table in result.tables:
         yield f"### {md.prose(f'{table.network} on {table.data}')}"
         yield f"n = {table.n} images to train on, {table.tested} to test on, d = {table.d}. {result.seeds} seeds."
         yield f"![Test error over iterations, {table.network}](figures/{network_figure(result, table)})"
         errors = ("train_error", "test_error")
-        head = ["method", "privacy", "setting", "T", *(name.replace("_", " ") for name in errors)]
+        head = [
+            "method",
+            "privacy",
+            "setting",
+            "T",
+            *(name.replace("_", " ") for name in errors),
+        ]
         rows = [
-            [row.method, privacy(row), row.setting, str(row.steps), *(row.mean(error).shown() for error in errors)]
+            [
+                row.method,
+                privacy(row),
+                row.setting,
+                str(row.steps),
+                *(row.mean(error).shown() for error in errors),
+            ]
             for row in table.rows
         ]
         yield md.table(head, rows)
@@ -178,16 +237,24 @@ def figures(experiments: Experiments) -> dict[str, bytes]:
     svgs: dict[str, bytes] = {}
     for result in experiments.experiments:
         for table in result.tables:
-            svgs |= {table_figure(result, table, noise): table_svg(table, noise) for noise in NOISES}
+            svgs |= {
+                table_figure(result, table, noise): table_svg(table, noise)
+                for noise in NOISES
+            }
     for network_result in experiments.networks:
-        svgs |= {network_figure(network_result, table): network_svg(table) for table in network_result.tables}
+        svgs |= {
+            network_figure(network_result, table): network_svg(table)
+            for table in network_result.tables
+        }
     return svgs
 
 
 EXPERIMENTS_PAGE: Final = RecordedPage("experiments", Experiments, page, figures)
 
 
-def with_result(stored: Experiments | None, result: TableResult | NetworkResult) -> Experiments:
+def with_result(
+    stored: Experiments | None, result: TableResult | NetworkResult
+) -> Experiments:
     """Add an experiment to those of a page; it replaces one with the same command."""
     every = [] if stored is None else [*stored.experiments, *stored.networks]
     results = {run.command: run for run in [*every, result]}

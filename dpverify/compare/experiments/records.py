@@ -15,8 +15,10 @@ class TunedRow(Record, frozen=True, kw_only=True):
 
     method: str
     epsilon: float | None  # requested; None without privacy
-    attained: float | None = None  # lower bound on epsilon for this noise, attained on some data
-    certified: float | None = None  # epsilon that the accountants certify for this noise
+    # lower bound on epsilon for this noise, attained on some data
+    attained: float | None = None
+    # epsilon that the accountants certify for this noise
+    certified: float | None = None
     steps: int
     tried: int  # number of settings tried
     runs: list[Any]
@@ -35,14 +37,16 @@ class ClaimedOrder(Record, frozen=True, kw_only=True):
     column: str
     method: str = ""  # empty for the paper's method
     other: str
-    difference: MeanInterval  # its level is corrected for all orderings on this data set
+    # its level is corrected for all orderings on this data set
+    difference: MeanInterval
     seen: Verdict
 
 
 class ComparedData(Record, frozen=True, kw_only=True):
     """Results of all methods on one data set; subclasses have ``rows``."""
 
-    real: bool  # whether the data are the paper's, so that the results decide its claims
+    # whether the data are the paper's, so that the results decide its claims
+    real: bool
     n: int
     tested: int
     d: int
@@ -65,8 +69,10 @@ class RunMeasures(Record, frozen=True, kw_only=True):
     """Final measures of a run and its path. ``random_`` fields are measured at an iterate drawn at random."""
 
     seed: int
-    test_error: float  # fraction of the test part that is misclassified, at the last iterate
-    test_loss: float  # mean logistic loss on the test part without the regularizer, at the last iterate
+    # fraction of the test part that is misclassified, at the last iterate
+    test_error: float
+    # mean logistic loss on the test part without the regularizer, at the last iterate
+    test_loss: float
     loss: float  # objective on the training part, at the last iterate
     gradient_norm: float
     random_loss: float  # at the algorithm's output
@@ -80,11 +86,13 @@ class MethodRow(TunedRow, frozen=True, kw_only=True):
 
     epsilon: float
     noise: str  # "printed", "needed", or "none" without privacy
-    conditions: bool | None = None  # whether the conditions of Lemma 3.7 hold, if the noise relies on it
+    # whether the conditions of Lemma 3.7 hold, if the noise relies on it
+    conditions: bool | None = None
     passes: int
     batch: int
     scale: float
-    ratio: float  # noise deviation over sensitivity; rho for DP-AGD, which spends a budget
+    # noise deviation over sensitivity; rho for DP-AGD, which spends a budget
+    ratio: float
     runs: list[RunMeasures]
 
 
@@ -92,8 +100,10 @@ class DataTable(ComparedData, frozen=True, kw_only=True):
     """A table of a paper on one data set."""
 
     name: str
-    majority: float  # test error of always predicting the majority class of the training part
-    constant: float  # test loss of always predicting the class frequency of the training part
+    # test error of always predicting the majority class of the training part
+    majority: float
+    # test loss of always predicting the class frequency of the training part
+    constant: float
     smoothness: float
     rows: list[MethodRow]
 
@@ -128,7 +138,9 @@ class NetworkRun(Record, frozen=True, kw_only=True):
             if look[2] <= level:
                 if look is before or before[2] == look[2]:
                     return float(look[0])
-                return look[0] - (look[0] - before[0]) * (level - look[2]) / (before[2] - look[2])
+                return look[0] - (look[0] - before[0]) * (level - look[2]) / (
+                    before[2] - look[2]
+                )
             before = look
         return float(self.path[-1][0])
 

@@ -8,10 +8,22 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final
 
-from dpverify.compare.experiments.experiment import Experiment, ExperimentRequest, Panel, RowCell, TunedTrial
+from dpverify.compare.experiments.experiment import (
+    Experiment,
+    ExperimentRequest,
+    Panel,
+    RowCell,
+    TunedTrial,
+)
 from dpverify.compare.experiments.network_panel import NetworkPanel, image_sources
 from dpverify.compare.experiments.networks import network_panels
-from dpverify.compare.experiments.records import MethodRow, NetworkResult, NetworkRow, TableResult, TunedRow
+from dpverify.compare.experiments.records import (
+    MethodRow,
+    NetworkResult,
+    NetworkRow,
+    TableResult,
+    TunedRow,
+)
 from dpverify.compare.experiments.stages import FIGURES, figure_panels
 from dpverify.compare.experiments.tables import PAPER, table_panels, table_sources
 from dpverify.harness.run.backend import Backend
@@ -27,7 +39,9 @@ def _with_networks(request: ExperimentRequest) -> list[NetworkPanel]:
     return list(panels(request))
 
 
-TABLE: Final = Experiment(table_panels, table_sources, MethodRow, TableResult, without=("epochs", "settings"))
+TABLE: Final = Experiment(
+    table_panels, table_sources, MethodRow, TableResult, without=("epochs", "settings")
+)
 NETWORKS: Final = Experiment(
     _with_networks,
     image_sources,
@@ -45,7 +59,8 @@ EXPERIMENTS: Final = {
 }
 
 
-TUNING_SEED = 1 << 40  # offset of the tuning seed, which is different from all seeds of the results
+# offset of the tuning seed, which is different from all seeds of the results
+TUNING_SEED = 1 << 40
 
 
 class TunedRows:
@@ -58,7 +73,9 @@ class TunedRows:
         self.request = request
         self.parts = (self.experiment.row,)
         same = replace(request, data=None, test_data=None)
-        self.request_key = f"compare {same!r} {self.experiment.sources(request, self.panels)}"
+        self.request_key = (
+            f"compare {same!r} {self.experiment.sources(request, self.panels)}"
+        )
 
     @property
     def experiment(self) -> Experiment:
@@ -78,7 +95,9 @@ class TunedRows:
     def __getstate__(self) -> dict[str, object]:
         """Exclude attributes that a worker computes again."""
         left_out = ("cells",) if self.experiment.is_sent else ("cells", "panels")
-        return {name: value for name, value in vars(self).items() if name not in left_out}
+        return {
+            name: value for name, value in vars(self).items() if name not in left_out
+        }
 
     def run(self, block: int) -> TunedRow:
         """Compute a row: select the setting with the least loss on the tuning seed, and run it on all seeds."""
@@ -87,9 +106,13 @@ class TunedRows:
         trials = panel.trials(cell)
         best = trials[0]
         if len(trials) > 1:
-            best = min(trials, key=lambda trial: tuning_loss(panel, trial, request.seed + TUNING_SEED))
+            best = min(
+                trials,
+                key=lambda trial: tuning_loss(panel, trial, request.seed + TUNING_SEED),
+            )
         else:
-            best.start(request.seed).advance(min(2, best.steps))  # compile before the timed runs
+            # compile before the timed runs
+            best.start(request.seed).advance(min(2, best.steps))
         return panel.row(
             method=cell.method.name,
             epsilon=cell.epsilon,
@@ -97,7 +120,10 @@ class TunedRows:
             certified=best.epsilon.upper if best.epsilon else None,
             steps=best.steps,
             tried=len(trials),
-            runs=[measured_run(panel, best, request.seed + index) for index in range(request.seeds)],
+            runs=[
+                measured_run(panel, best, request.seed + index)
+                for index in range(request.seeds)
+            ],
             **best.setting,
         )
 
@@ -118,7 +144,9 @@ def measured_run(panel: Panel, trial: TunedTrial, seed: int) -> Any:
     run = trial.start(seed)
     path = list[tuple[Any, ...]]()
     seconds = 0.0
-    for step in sorted({trial.steps * look // panel.looks for look in range(panel.looks + 1)}):
+    for step in sorted(
+        {trial.steps * look // panel.looks for look in range(panel.looks + 1)}
+    ):
         began = time.process_time()
         run.advance(step - run.t)
         seconds += time.process_time() - began
@@ -127,7 +155,9 @@ def measured_run(panel: Panel, trial: TunedTrial, seed: int) -> Any:
 
 
 def run_experiment(
-    request: ExperimentRequest, report: ReportProgress | None = None, backend: Backend | None = None
+    request: ExperimentRequest,
+    report: ReportProgress | None = None,
+    backend: Backend | None = None,
 ) -> TableResult | NetworkResult:
     """Repeat an experiment; after Ctrl-C or the loss of the cluster, return the finished part.
 
@@ -142,10 +172,16 @@ def run_experiment(
     def label(number: int, row: TunedRow) -> str:
         return f"{work.cells[number][0].name}, {row.method}"
 
-    finished, interrupted = (backend or Backend()).run(work, len(work.cells), label, report)
+    finished, interrupted = (backend or Backend()).run(
+        work, len(work.cells), label, report
+    )
     tables = []
     for panel in work.panels:
-        numbers = [number for number, cell in enumerate(work.cells) if cell[0] is panel and number in finished]
+        numbers = [
+            number
+            for number, cell in enumerate(work.cells)
+            if cell[0] is panel and number in finished
+        ]
         if numbers and (len(numbers) == len(panel.cells) or not experiment.is_whole):
             tables.append(panel.table([finished[number] for number in numbers]))
     if not tables:

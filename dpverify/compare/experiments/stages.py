@@ -25,12 +25,35 @@ from dpverify.algorithms.dpageem import (
     SGD_STAGES,
     StagedAlgorithm,
 )
-from dpverify.compare.experiments.experiment import ExperimentRequest, OrderStatement, RowCell, TunedTrial, spread
-from dpverify.compare.experiments.network_panel import NetworkPanel, image_parts, network_noise
-from dpverify.papers.zhang2021.algorithms import Stage, StagedDescent, StageSchedule, stagewise
+from dpverify.compare.experiments.experiment import (
+    ExperimentRequest,
+    OrderStatement,
+    RowCell,
+    TunedTrial,
+    spread,
+)
+from dpverify.compare.experiments.network_panel import (
+    NetworkPanel,
+    image_parts,
+    network_noise,
+)
+from dpverify.papers.zhang2021.algorithms import (
+    Stage,
+    StagedDescent,
+    StageSchedule,
+    stagewise,
+)
 from dpverify.problems.networks.oracle import NetworkGradients
 
-PRIVATE: Final[tuple[StagedAlgorithm, ...]] = (DPAGEEM, DPAGES, DP_SGD, DP_SGD_LINEAR, DP_SGD_ROOT, DP_SGDM, DP_SGDEM)
+PRIVATE: Final[tuple[StagedAlgorithm, ...]] = (
+    DPAGEEM,
+    DPAGES,
+    DP_SGD,
+    DP_SGD_LINEAR,
+    DP_SGD_ROOT,
+    DP_SGDM,
+    DP_SGDEM,
+)
 
 
 class PrintedFigure(NamedTuple):
@@ -71,22 +94,38 @@ class FigurePanel(NetworkPanel):
         from dpverify.problems.networks import make_network
 
         self.printed = printed = FIGURES[request.experiment]
-        parts = image_parts(request, printed.data, *((printed.channels, printed.side) if request.data else SMALL))
+        parts = image_parts(
+            request,
+            printed.data,
+            *((printed.channels, printed.side) if request.data else SMALL),
+        )
         make_seeded = partial(make_network, printed.network, parts.train.x.shape[1:])
         oracle = NetworkGradients(make_seeded(request.seed), parts.train, CLIP)
         super().__init__(request, printed.network, parts, oracle, make_seeded)
-        self.cells = [RowCell(SGD_STAGES, None), *(RowCell(method, printed.epsilon) for method in PRIVATE)]
+        self.cells = [
+            RowCell(SGD_STAGES, None),
+            *(RowCell(method, printed.epsilon) for method in PRIVATE),
+        ]
 
     def statements(self) -> list[OrderStatement]:
         return [
-            OrderStatement(f"section-4-2-{key}-{self.printed.word}-{part}ing", f"{part}_error", better, worse)
+            OrderStatement(
+                f"section-4-2-{key}-{self.printed.word}-{part}ing",
+                f"{part}_error",
+                better,
+                worse,
+            )
             for key, pairs in ORDERS.items()
             for part in ("train", "test")
             for better, worse in pairs
         ]
 
     def trials(self, cell: RowCell) -> list[TunedTrial]:
-        sizes = SIZES[5:6] if self.request.is_smoke else spread(SIZES, self.request.settings)
+        sizes = (
+            SIZES[5:6]
+            if self.request.is_smoke
+            else spread(SIZES, self.request.settings)
+        )
         return [self.trial(cell, eta) for eta in sizes]
 
     def trial(self, cell: RowCell, eta: float) -> TunedTrial:
@@ -97,23 +136,35 @@ class FigurePanel(NetworkPanel):
         batch = min(BATCH, n)
         parts = 2 ** (STAGES + 1) - 2
         first = max(1, self.epochs * n // batch // parts)
-        bought = None if cell.epsilon is None else network_noise(DP_SGD, n, first * parts, batch, batch, cell.epsilon)
-        numbers = schedule(method, first, eta, batch, 2.0 * CLIP * bought.noise / n if bought else 0.0)
+        bought = (
+            None
+            if cell.epsilon is None
+            else network_noise(DP_SGD, n, first * parts, batch, batch, cell.epsilon)
+        )
+        numbers = schedule(
+            method, first, eta, batch, 2.0 * CLIP * bought.noise / n if bought else 0.0
+        )
 
         def start(seed: int) -> StagedDescent:
             return StagedDescent(self.oracle, n, self.start(seed), numbers, seed=seed)
 
         setting = {"setting": f"B = {batch}, first step {eta:g}"}
-        return TunedTrial(first * parts, bought.epsilon if bought else None, start, setting)
+        return TunedTrial(
+            first * parts, bought.epsilon if bought else None, start, setting
+        )
 
 
-def schedule(method: StagedAlgorithm, first: int, eta: float, batch: int, std: float) -> StageSchedule:
+def schedule(
+    method: StagedAlgorithm, first: int, eta: float, batch: int, std: float
+) -> StageSchedule:
     """Return the stages of a method. ``first`` is T^0; all methods have the same total number of steps."""
     stages = stagewise(STAGES, first, method.momentum_steps(first), eta)
     if not method.has_stages:
         steps = sum(stage.steps for stage in stages)
         stages = (Stage(steps, method.momentum_steps(steps), eta, method.decay),)
-    return StageSchedule(stages, batch, RHO if method.has_momentum else 0.0, std, "last")
+    return StageSchedule(
+        stages, batch, RHO if method.has_momentum else 0.0, std, "last"
+    )
 
 
 def figure_panels(request: ExperimentRequest) -> list[FigurePanel]:

@@ -57,7 +57,9 @@ class Sampling:
 
 
 @lru_cache(maxsize=256)
-def ratio(method: Algorithm[Any], noise: Noise, sampling: Sampling, epsilon: float) -> float:
+def ratio(
+    method: Algorithm[Any], noise: Noise, sampling: Sampling, epsilon: float
+) -> float:
     """Return s; raise ArgumentError for an epsilon that no accountant can certify."""
     n = sampling.examples
     T = sampling.steps
@@ -67,8 +69,14 @@ def ratio(method: Algorithm[Any], noise: Noise, sampling: Sampling, epsilon: flo
         return full_batch_std(n, T, 0.5 * n, epsilon, DELTA)
     start = sampled_std(n, sampling.batch, T, 0.5 * sampling.batch, epsilon, DELTA)
     if not math.isfinite(start):
-        raise check.ArgumentError("epsilon", epsilon, f"is out of reach at delta={DELTA!r}: nothing could be certified")
-    return start * least_factor(lambda factor: [BatchSteps(sampling.rate, factor * start, T)], epsilon, DELTA)
+        raise check.ArgumentError(
+            "epsilon",
+            epsilon,
+            f"is out of reach at delta={DELTA!r}: nothing could be certified",
+        )
+    return start * least_factor(
+        lambda factor: [BatchSteps(sampling.rate, factor * start, T)], epsilon, DELTA
+    )
 
 
 @lru_cache(maxsize=256)
@@ -82,9 +90,16 @@ def attained_bounds(sampling: Sampling, s: float) -> Bounds:
 
 def is_lemma_satisfied(sampling: Sampling, s: float) -> bool:
     """Test whether the conditions of Lemma 3.7 hold at the order for which Lemma 3.9 gives the least epsilon."""
-    order = 1.0 + s * math.sqrt(math.log(1.0 / DELTA) / (3.5 * sampling.steps)) / sampling.rate
+    order = (
+        1.0
+        + s * math.sqrt(math.log(1.0 / DELTA) / (3.5 * sampling.steps)) / sampling.rate
+    )
     inside = sampling.rate * order * (1.0 + s * s)
-    return s * s >= 0.7 and inside < 1.0 and order - 1.0 <= 2.0 / 3.0 * s * s * math.log(1.0 / inside)
+    return (
+        s * s >= 0.7
+        and inside < 1.0
+        and order - 1.0 <= 2.0 / 3.0 * s * s * math.log(1.0 / inside)
+    )
 
 
 def has_batches(method: Algorithm[Any]) -> bool:
@@ -92,12 +107,18 @@ def has_batches(method: Algorithm[Any]) -> bool:
     return "batch" in options(method.settings)
 
 
-def settings_for(method: Algorithm[Any], examples: int, batch: int, data_passes: int) -> tuple[Settings, int]:
+def settings_for(
+    method: Algorithm[Any], examples: int, batch: int, data_passes: int
+) -> tuple[Settings, int]:
     """Return the batch size and settings with the number of steps whose gradients fit in ``data_passes`` passes."""
-    settings: Settings = method.complete({"batch": batch} if has_batches(method) else {}, examples)
+    settings: Settings = method.complete(
+        {"batch": batch} if has_batches(method) else {}, examples
+    )
     cost = method.gradients_per_step(settings, examples)
     steps = max(1, int(Fraction(data_passes * examples, cost)))
-    return msgspec.structs.replace(settings, steps=steps), batch if has_batches(method) else min(cost, examples)
+    return msgspec.structs.replace(settings, steps=steps), batch if has_batches(
+        method
+    ) else min(cost, examples)
 
 
 def trial_of(
@@ -120,41 +141,77 @@ def trial_of(
         start = _seeded(method, problem, msgspec.structs.replace(settings, k=scale))
     elif isinstance(settings, AgdSettings):
         assert isinstance(method, DpAgdAlgorithm)
-        settings = method.budgeted(settings, epsilon, DELTA, scale, printed=noise == "printed")
+        settings = method.budgeted(
+            settings, epsilon, DELTA, scale, printed=noise == "printed"
+        )
         budget = shared_epsilon(spends(method.parameters(settings), n), DELTA)
         s = settings.rho
         start = _seeded(method, problem, settings)
     else:
         parties = PARTIES if "parties" in options(method.settings) else 1
-        sampling = Sampling(n // parties * parties, b, T)  # each party draws b/m of its at least floor(n/m) examples
+        # each party draws b/m of its at least floor(n/m) examples
+        sampling = Sampling(n // parties * parties, b, T)
         s = ratio(method, noise, sampling, epsilon)
         budget = attained_bounds(sampling, s)
-        conditions = is_lemma_satisfied(sampling, s) if noise == "printed" and 1 < b < n else None
+        conditions = (
+            is_lemma_satisfied(sampling, s)
+            if noise == "printed" and 1 < b < n
+            else None
+        )
         recursive = isinstance(method, RecursiveMomentum)
-        start = _recursive(problem, T, b, s, scale, parties) if recursive else _descent(problem, T, b, s, scale)
-    setting = {"passes": data_passes, "batch": b, "scale": float(scale), "ratio": s, "conditions": conditions}
-    return TunedTrial(T, budget, start, setting | {"noise": noise if method.is_private else "none"})
+        start = (
+            _recursive(problem, T, b, s, scale, parties)
+            if recursive
+            else _descent(problem, T, b, s, scale)
+        )
+    setting = {
+        "passes": data_passes,
+        "batch": b,
+        "scale": float(scale),
+        "ratio": s,
+        "conditions": conditions,
+    }
+    return TunedTrial(
+        T, budget, start, setting | {"noise": noise if method.is_private else "none"}
+    )
 
 
 Start: TypeAlias = Callable[[int], SampledRun]
 
 
-def _seeded(method: Algorithm[Any], problem: LogisticRegression | SparseLogistic, settings: Settings) -> Start:
-    return lambda seed: method.start(problem, msgspec.structs.replace(settings, seed=seed))  # type: ignore[return-value]  # each of these methods has an output
+def _seeded(
+    method: Algorithm[Any],
+    problem: LogisticRegression | SparseLogistic,
+    settings: Settings,
+) -> Start:
+    return lambda seed: method.start(
+        problem, msgspec.structs.replace(settings, seed=seed)
+    )  # type: ignore[return-value]  # each of these methods has an output
 
 
 def _recursive(
-    problem: LogisticRegression | SparseLogistic, T: int, b: int, s: float, scale: float, parties: int
+    problem: LogisticRegression | SparseLogistic,
+    T: int,
+    b: int,
+    s: float,
+    scale: float,
+    parties: int,
 ) -> Start:
     oracle = recursive_gradient(problem, CLIP, CHANGE_CLIP)
     std = s * 2.0 * CLIP / b
     later = s * 2.0 * (GAMMA * CLIP + (1.0 - GAMMA) * CHANGE_CLIP) / b
-    numbers = SrmParameters(T, b, b, GAMMA, CHANGE_CLIP, problem.smoothness / scale, std, later, parties)
+    numbers = SrmParameters(
+        T, b, b, GAMMA, CHANGE_CLIP, problem.smoothness / scale, std, later, parties
+    )
     return lambda seed: DpSrm(oracle, len(problem.x), problem.start, numbers, seed=seed)
 
 
-def _descent(problem: LogisticRegression | SparseLogistic, T: int, b: int, s: float, scale: float) -> Start:
+def _descent(
+    problem: LogisticRegression | SparseLogistic, T: int, b: int, s: float, scale: float
+) -> Start:
     oracle = recursive_gradient(problem, CLIP, CHANGE_CLIP)
     std = s * 2.0 * CLIP / b
     numbers = DescentParameters(T, b, scale * step_length(problem, b, T, std), std)
-    return lambda seed: NoisyDescent(oracle, len(problem.x), problem.start, numbers, seed=seed)
+    return lambda seed: NoisyDescent(
+        oracle, len(problem.x), problem.start, numbers, seed=seed
+    )

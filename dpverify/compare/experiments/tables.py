@@ -30,7 +30,12 @@ from dpverify.compare.experiments.experiment import (
     line,
     orderings,
 )
-from dpverify.compare.experiments.records import ClaimedOrder, DataTable, MethodRow, RunMeasures
+from dpverify.compare.experiments.records import (
+    ClaimedOrder,
+    DataTable,
+    MethodRow,
+    RunMeasures,
+)
 from dpverify.compare.experiments.table_methods import has_batches, trial_of
 from dpverify.compare.records import source_of
 from dpverify.kernels.check import ArgumentError
@@ -66,13 +71,25 @@ class TestedProblem:
 def load(request: ExperimentRequest, table: PaperTable) -> list[TestedProblem]:
     """Load the requested data sets."""
     if request.data is None:
-        sets = [made_up(table), _held_out("breast_cancer (bundled)", load_dataset(), request.seed, real=False)]
+        sets = [
+            made_up(table),
+            _held_out(
+                "breast_cancer (bundled)", load_dataset(), request.seed, real=False
+            ),
+        ]
     elif request.test_data is None:
         dataset = load_dataset(request.data, standardise=False)
-        sets = [_held_out(dataset.name, dataset, request.seed, real=_is_published(dataset, table))]
+        sets = [
+            _held_out(
+                dataset.name, dataset, request.seed, real=_is_published(dataset, table)
+            )
+        ]
     else:
         sets = [_two_files(request, table)]
-    return [parts if request.n is None else _fewer(parts, request.n, request.seed) for parts in sets]
+    return [
+        parts if request.n is None else _fewer(parts, request.n, request.seed)
+        for parts in sets
+    ]
 
 
 def _is_published(dataset: Dataset, table: PaperTable) -> bool:
@@ -91,9 +108,17 @@ def _two_files(request: ExperimentRequest, table: PaperTable) -> TestedProblem:
     if wide > d:
         raise DataError(name, f"has {wide} features, the data to train on have {d}.")
     x = second.x
-    x_test = x.widened(d) if isinstance(x, CsrRows) else np.pad(x, ((0, 0), (0, d - wide)))
+    x_test = (
+        x.widened(d) if isinstance(x, CsrRows) else np.pad(x, ((0, 0), (0, d - wide)))
+    )
     real = _is_published(first, table) and len(second.y) == table.tested
-    return TestedProblem(first.name, logistic_problem(first.x, first.y, lam=LAM), x_test, second.y, real=real)
+    return TestedProblem(
+        first.name,
+        logistic_problem(first.x, first.y, lam=LAM),
+        x_test,
+        second.y,
+        real=real,
+    )
 
 
 def _held_out(name: str, data: Dataset, seed: int, *, real: bool) -> TestedProblem:
@@ -102,13 +127,17 @@ def _held_out(name: str, data: Dataset, seed: int, *, real: bool) -> TestedProbl
     test = order[: max(1, round(HELD_OUT * n))]
     train = order[max(1, round(HELD_OUT * n)) :]
     if len(train) == 0:
-        raise DataError(name, f"has {n} example, at least 2 are needed where no test file is given.")
+        raise DataError(
+            name, f"has {n} example, at least 2 are needed where no test file is given."
+        )
     problem = logistic_problem(data.x[train], data.y[train], lam=LAM)
     return TestedProblem(name, problem, data.x[test], data.y[test], real=real)
 
 
 def _fewer(parts: TestedProblem, n: int, seed: int) -> TestedProblem:
-    dataset = Dataset(parts.name, parts.problem.x, parts.problem.y, ("0", "1"), standardised=False)
+    dataset = Dataset(
+        parts.name, parts.problem.x, parts.problem.y, ("0", "1"), standardised=False
+    )
     drawn = dataset.sample(min(n, len(dataset.x)), generator(seed, SAMPLE_STREAM))
     return replace(parts, problem=logistic_problem(drawn.x, drawn.y, lam=LAM))
 
@@ -132,18 +161,36 @@ def made_up(table: PaperTable) -> TestedProblem:
     low, high = -50.0, 50.0
     while high - low > 1e-9:  # bisect for the offset that gives the requested fraction
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if expit(score + middle).mean() < table.positive else (low, middle)
+        low, high = (
+            (middle, high)
+            if expit(score + middle).mean() < table.positive
+            else (low, middle)
+        )
     y = (rng.random(n) < expit(score + low)).astype(np.float64)
     name = f"made up, of the shape of {table.data}"
     cut = table.examples
-    return TestedProblem(name, LogisticRegression(x[:cut], y[:cut], lam=LAM), x[cut:], y[cut:], real=False)
+    return TestedProblem(
+        name,
+        LogisticRegression(x[:cut], y[:cut], lam=LAM),
+        x[cut:],
+        y[cut:],
+        real=False,
+    )
 
 
 PAPER: Final = "wang2019:"
 EPSILONS: Final = (0.2, 0.5)
 NOISES: Final[tuple[Noise, ...]] = ("printed", "needed")
 
-METHODS: Final[tuple[Algorithm[Any], ...]] = (STORM, DP_GD, DP_AGD, RRPSGD, DP_SGD, DP_SRM, DDP_SRM)
+METHODS: Final[tuple[Algorithm[Any], ...]] = (
+    STORM,
+    DP_GD,
+    DP_AGD,
+    RRPSGD,
+    DP_SGD,
+    DP_SRM,
+    DDP_SRM,
+)
 """STORM without noise; the paper's three baselines; DP-SGD, its baseline in section 6.2; the paper's two algorithms."""
 
 BASELINES: Final[tuple[Algorithm[Any], ...]] = (DP_GD, DP_AGD, RRPSGD)
@@ -175,14 +222,17 @@ STATEMENTS: Final = tuple(_statements())
 BATCHES: Final = (50, 100, 200)
 MULTIPLES: Final = tuple(4.0**power for power in range(-2, 5))
 SPLITS: Final = (4.0, 6.0, 8.0, 12.0, 16.0)
-"""Grids: the printed b, for each method with batches; multiples of the step length from theory; for DP-AGD, which
-chooses its step lengths, the number of parts into which the choices split half of epsilon."""
+"""Grids: the printed b, for each method with batches; multiples of the step length from
+theory; for DP-AGD, which chooses its step lengths, the number of parts into which the
+choices split half of epsilon."""
 
 
 def grid(method: Algorithm[Any], *, is_smoke: bool) -> list[tuple[int, float]]:
     """Return the batch size (0 if not set) and the multiple (for DP-AGD, the number of parts) of each setting."""
     batches: tuple[int, ...] = BATCHES if has_batches(method) else (0,)
-    scales: tuple[float, ...] = SPLITS if isinstance(method, DpAgdAlgorithm) else MULTIPLES
+    scales: tuple[float, ...] = (
+        SPLITS if isinstance(method, DpAgdAlgorithm) else MULTIPLES
+    )
     if is_smoke:
         batches = batches[len(batches) // 2 :][:1]
         scales = scales[2:3]
@@ -197,7 +247,10 @@ def table_of(experiment: str) -> PaperTable:
 def cells() -> list[RowCell]:
     """Return all methods with all kinds of noise and epsilons; the non-private method occurs once."""
     private = [method for method in METHODS if method.is_private]
-    every = [RowCell(method, epsilon, noise) for epsilon, noise, method in itertools.product(EPSILONS, NOISES, private)]
+    every = [
+        RowCell(method, epsilon, noise)
+        for epsilon, noise, method in itertools.product(EPSILONS, NOISES, private)
+    ]
     return [RowCell(STORM, EPSILONS[0], "needed"), *every]
 
 
@@ -224,23 +277,37 @@ class TablePanel(Panel):
             raise ArgumentError("n", len(problem.x), rule)
         rows = table_of(self.request.experiment).rows
         passes = rows[epsilon, PASSES_OF.get(method.name, method.name)].passes
-        return [trial_of(method, problem, noise, epsilon, passes, *setting) for setting in settings]
+        return [
+            trial_of(method, problem, noise, epsilon, passes, *setting)
+            for setting in settings
+        ]
 
     def loss(self, w: Vector) -> float:
         return self.parts.problem.loss(w)
 
     def look(self, w: Vector) -> tuple[float, float]:
-        return self.parts.problem.loss(w), float(np.linalg.norm(self.parts.problem.gradient(w)))
+        return self.parts.problem.loss(w), float(
+            np.linalg.norm(self.parts.problem.gradient(w))
+        )
 
     def measures(
-        self, trial: TunedTrial, run: SampledRun, seed: int, path: list[tuple[Any, ...]], seconds: float
+        self,
+        trial: TunedTrial,
+        run: SampledRun,
+        seed: int,
+        path: list[tuple[Any, ...]],
+        seconds: float,
     ) -> RunMeasures:
         parts = self.parts
         z = parts.x_test @ run.w
         random_loss, random_norm = self.look(run.output)
         *_, (_, loss, norm) = path
         if not all(math.isfinite(value) for point in path for value in point):
-            raise ArgumentError("data", parts.name, f"must keep the loss finite: it is not at seed {seed}")
+            raise ArgumentError(
+                "data",
+                parts.name,
+                f"must keep the loss finite: it is not at seed {seed}",
+            )
         return RunMeasures(
             seed=seed,
             test_error=float(np.mean((z > 0) != (parts.y_test == 1.0))),
@@ -250,7 +317,10 @@ class TablePanel(Panel):
             random_loss=random_loss,
             random_gradient_norm=random_norm,
             seconds=seconds,
-            path=[(trial.setting["passes"] * step / trial.steps, *look) for step, *look in path],
+            path=[
+                (trial.setting["passes"] * step / trial.steps, *look)
+                for step, *look in path
+            ],
         )
 
     def table(self, rows: list[MethodRow]) -> DataTable:
@@ -278,7 +348,11 @@ def table_orderings(rows: Sequence[MethodRow]) -> list[ClaimedOrder]:
     row_of = {(row.method, row.noise, row.epsilon): row for row in rows}
     return orderings(
         [
-            OrderedPair(s, row_of[s.method.name, noise, epsilon], row_of[s.other.name, noise, epsilon])
+            OrderedPair(
+                s,
+                row_of[s.method.name, noise, epsilon],
+                row_of[s.other.name, noise, epsilon],
+            )
             for epsilon, noise in itertools.product(EPSILONS, NOISES)
             for s in STATEMENTS
         ],
@@ -295,15 +369,26 @@ def _values(row: MethodRow, column: str, passes: int) -> list[float]:
     """Return the values of a column by seed; ``loss_at_equal_passes`` interpolates the objective after ``passes``."""
     if column != "loss_at_equal_passes":
         return [float(getattr(run, column)) for run in row.runs]
-    return [line([(x, loss) for x, loss, _ in run.path], float(passes)) for run in row.runs]
+    return [
+        line([(x, loss) for x, loss, _ in run.path], float(passes)) for run in row.runs
+    ]
 
 
 def table_panels(request: ExperimentRequest) -> list[TablePanel]:
     """Load the data sets of a table."""
-    return [TablePanel(request, parts) for parts in load(request, table_of(request.experiment))]
+    return [
+        TablePanel(request, parts)
+        for parts in load(request, table_of(request.experiment))
+    ]
 
 
 def table_sources(request: ExperimentRequest, panels: list[TablePanel]) -> str:
     """Return a text that identifies the files; synthetic data are determined by the request."""
     del panels
-    return str([source_of(file) for file in (request.data, request.test_data) if file is not None])
+    return str(
+        [
+            source_of(file)
+            for file in (request.data, request.test_data)
+            if file is not None
+        ]
+    )

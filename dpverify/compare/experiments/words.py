@@ -29,8 +29,19 @@ HEADS: Final = {
     "random_gradient_norm": "gradient norm, random iterate",
     "seconds": "CPU time (s)",
 }
-SUMMARY_COLUMNS: Final = ("test_error", "test_loss", "loss", "gradient_norm", "random_gradient_norm", "seconds")
-NOISE_WORDS: Final = {"printed": "noise as printed", "needed": "noise as needed", "none": "no noise"}
+SUMMARY_COLUMNS: Final = (
+    "test_error",
+    "test_loss",
+    "loss",
+    "gradient_norm",
+    "random_gradient_norm",
+    "seconds",
+)
+NOISE_WORDS: Final = {
+    "printed": "noise as printed",
+    "needed": "noise as needed",
+    "none": "no noise",
+}
 
 NOTES: Final = tuple(
     """\
@@ -74,7 +85,10 @@ ResNet-20 has group normalization: with batch normalization one example would ch
 
 def notes(result: NetworkResult) -> tuple[str, ...]:
     """Return notes for the reader of an experiment with networks."""
-    return (*(FIGURE_NOTES if result.experiment in stages.FIGURES else SECTION_NOTES), *NETWORK_NOTES)
+    return (
+        *(FIGURE_NOTES if result.experiment in stages.FIGURES else SECTION_NOTES),
+        *NETWORK_NOTES,
+    )
 
 
 def summary(result: TableResult | NetworkResult) -> str:
@@ -102,7 +116,10 @@ def _table(table: DataTable) -> Iterator[str]:
     for (noise, epsilon), rows in groups(table):
         yield f"  {requested(noise, epsilon)}"
         for row in rows:
-            cells = "  ".join(f"{HEADS[column]} {row.mean(column).mean:.4f}" for column in SUMMARY_COLUMNS)
+            cells = "  ".join(
+                f"{HEADS[column]} {row.mean(column).mean:.4f}"
+                for column in SUMMARY_COLUMNS
+            )
             yield f"    {row.method:<8} {setting(row)}: {cells}"
     for claim, noise, words in seen(table):
         yield f"  {claim}, {NOISE_WORDS[noise]}: {words}"
@@ -121,7 +138,10 @@ def _network(table: NetworkTable) -> Iterator[str]:
 def groups(table: DataTable) -> list[tuple[tuple[str, float], list[MethodRow]]]:
     """Return the rows grouped by noise and epsilon."""
     keys = dict.fromkeys((row.noise, row.epsilon) for row in table.rows)
-    return [(key, [row for row in table.rows if (row.noise, row.epsilon) == key]) for key in keys]
+    return [
+        (key, [row for row in table.rows if (row.noise, row.epsilon) == key])
+        for key in keys
+    ]
 
 
 def requested(noise: str, epsilon: float) -> str:
@@ -134,10 +154,20 @@ def requested(noise: str, epsilon: float) -> str:
 def setting(row: MethodRow) -> str:
     """Return a text with the setting of a row and the epsilon of its noise."""
     words = [f"{row.passes} passes, T = {row.steps}, b = {row.batch}"]
-    scale = f"{show_float(row.scale)} parts" if row.method == DP_AGD.name else f"{show_float(row.scale, 3)} times"
+    scale = (
+        f"{show_float(row.scale)} parts"
+        if row.method == DP_AGD.name
+        else f"{show_float(row.scale, 3)} times"
+    )
     words.append(scale)
     if row.certified is not None and row.attained is not None:
-        low = "at most " if row.attained == 0.0 else f"{row.attained:.3g} to " if row.attained < row.certified else ""
+        low = (
+            "at most "
+            if row.attained == 0.0
+            else f"{row.attained:.3g} to "
+            if row.attained < row.certified
+            else ""
+        )
         words.append(f"true epsilon {low}{row.certified:.3g}")
     if row.conditions is not None:
         words.append(f"conditions of Lemma 3.7 {'hold' if row.conditions else 'fail'}")
@@ -154,11 +184,20 @@ def privacy(row: NetworkRow) -> str:
 def seen(table: DataTable) -> list[tuple[str, str, str]]:
     """Return, for each claim and noise, a text that counts the outcomes of its orderings."""
     summaries = []
-    for key in dict.fromkeys((order.claim, order.column, order.noise) for order in table.orderings):
+    for key in dict.fromkeys(
+        (order.claim, order.column, order.noise) for order in table.orderings
+    ):
         claim, column, noise = key
-        orders = [order for order in table.orderings if (order.claim, order.column, order.noise) == key]
+        orders = [
+            order
+            for order in table.orderings
+            if (order.claim, order.column, order.noise) == key
+        ]
         count = Counter(order.seen for order in orders)
-        words = ", ".join(f"{how} in {number} of {len(orders)}" for how, number in sorted(count.items()))
+        words = ", ".join(
+            f"{how} in {number} of {len(orders)}"
+            for how, number in sorted(count.items())
+        )
         summaries.append((f"{claim} ({column.replace('_', ' ')})", noise, words))
     return summaries
 
@@ -166,7 +205,9 @@ def seen(table: DataTable) -> list[tuple[str, str, str]]:
 def verdict(tables: Sequence[ComparedData], claim: str, noise: str = "") -> str:
     """Return the result for a claim on the paper's data, or ``no data`` if these were not given."""
     orders = [order for table in tables if table.real for order in table.orderings]
-    outcomes = {order.seen for order in orders if (order.claim, order.noise) == (claim, noise)}
+    outcomes = {
+        order.seen for order in orders if (order.claim, order.noise) == (claim, noise)
+    }
     if not outcomes:
         return "no data"
     if outcomes == {"as claimed"}:

@@ -18,7 +18,15 @@ from scipy.stats import binom, chi2, norm
 
 from dpverify.conform.records import PrivateOptimizer, Promise
 from dpverify.conform.results import ConformanceTest
-from dpverify.conform.rounding import BITS, COARSER, Dtype, deviation_rounding, has_digits_of, rounded, unit_roundoff
+from dpverify.conform.rounding import (
+    BITS,
+    COARSER,
+    Dtype,
+    deviation_rounding,
+    has_digits_of,
+    rounded,
+    unit_roundoff,
+)
 
 BEYOND = (1.0, 2.0, 3.0)
 MOST_COLUMNS = 2000  # steps or coordinates of which all pairs are tested
@@ -35,7 +43,9 @@ def law_tests(x: Any, promise: Promise, alpha: float) -> Iterator[ConformanceTes
     """
     dtype = promise.dtype
     steps = sum(run @ run.T for run in x)
-    yield _pairs_of_products("noise of two steps", steps, x.shape[0] * x.shape[2], alpha, dtype)
+    yield _pairs_of_products(
+        "noise of two steps", steps, x.shape[0] * x.shape[2], alpha, dtype
+    )
     if x.shape[2] <= MOST_COLUMNS:
         yield _pairs(COORDINATES, x, alpha, dtype)
         yield _pairs(TWO_NUMBERS, x.reshape(len(x), -1)[:, :MOST_COLUMNS], alpha, dtype)
@@ -45,13 +55,17 @@ def law_tests(x: Any, promise: Promise, alpha: float) -> Iterator[ConformanceTes
     yield _shape(x, alpha, dtype)
 
 
-def _pairs(name: str, x: Any, alpha: float, dtype: Dtype = "float64") -> ConformanceTest:
+def _pairs(
+    name: str, x: Any, alpha: float, dtype: Dtype = "float64"
+) -> ConformanceTest:
     """Test the correlation of all pairs of columns."""
     columns = x.reshape(-1, x.shape[-1])
     return _pairs_of_products(name, columns.T @ columns, len(columns), alpha, dtype)
 
 
-def _pairs_of_products(name: str, products: Any, dof: int, alpha: float, dtype: Dtype) -> ConformanceTest:
+def _pairs_of_products(
+    name: str, products: Any, dof: int, alpha: float, dtype: Dtype
+) -> ConformanceTest:
     """Test sums of two columns, and single columns: the squared norm of a sum, divided by 2, is chi-square."""
     squares = np.diag(products)
     halves = np.add.outer(squares, squares) / 2 + products
@@ -70,7 +84,13 @@ def _pairs_of_products(name: str, products: Any, dof: int, alpha: float, dtype: 
     words = "{} {}, {} to {} allowed".format(of, *ratios)
     passed = bool(np.all((low <= statistics) & (statistics <= high)))
     least = 2 * (high / dof - 1)
-    return ConformanceTest(name, passed, words, f"a correlation of {least:.2f}, or a variance off by as much", alpha)
+    return ConformanceTest(
+        name,
+        passed,
+        words,
+        f"a correlation of {least:.2f}, or a variance off by as much",
+        alpha,
+    )
 
 
 def _layers(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
@@ -89,15 +109,23 @@ def _layers(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
         sums = np.add.reduceat(squares, starts)
         counts = np.diff([*starts, d])
         dof = runs * steps * counts.astype(float)
-        kinds, which = np.unique(dof, return_inverse=True)  # the last block may be shorter
+        # the last block may be shorter
+        kinds, which = np.unique(dof, return_inverse=True)
         low = np.asarray(chi2.ppf(level, kinds))[which] / rounding
         high = np.asarray(chi2.isf(level, kinds))[which] * rounding
         passed = passed and bool(np.all((low <= sums) & (sums <= high)))
-        surprise = np.where(sums > dof, (sums - dof) / (high - dof), (dof - sums) / (dof - low))
+        surprise = np.where(
+            sums > dof, (sums - dof) / (high - dof), (dof - sums) / (dof - low)
+        )
         far = int(np.argmax(surprise))
         if surprise[far] > worst[1]:
             places = f"{starts[far] + 1} to {starts[far] + counts[far]}"
-            worst = (places, float(surprise[far]), float(sums[far] / dof[far]), float(low[far] / dof[far]))
+            worst = (
+                places,
+                float(surprise[far]),
+                float(sums[far] / dof[far]),
+                float(low[far] / dof[far]),
+            )
     many = runs * steps * lengths[-1]
     least = 1.0 - math.sqrt(chi2.ppf(level, many) / rounding / chi2.isf(0.01, many))
     words = f"coordinates {worst[0]}: variance off by {worst[2] - 1:+.3f}, down to {worst[3] - 1:+.3f} allowed"
@@ -154,22 +182,32 @@ def _shape(x: Any, alpha: float, dtype: Dtype = "float64") -> ConformanceTest:
     rounding = 1.0 + deviation_rounding(dtype)
     flat = x.reshape(-1)
     for limit in BEYOND:
-        count = sum(int(np.sum(np.abs(flat[at : at + BLOCK]) > limit)) for at in range(0, flat.size, BLOCK))
+        count = sum(
+            int(np.sum(np.abs(flat[at : at + BLOCK]) > limit))
+            for at in range(0, flat.size, BLOCK)
+        )
         low = binom.ppf(level, x.size, 2 * norm.sf(limit * rounding))
         high = binom.isf(level, x.size, 2 * norm.sf(limit / rounding))
         passed = passed and bool(low <= count <= high)
         counts.append(f"{count} beyond {limit:g} ({low:.0f} to {high:.0f})")
     return ConformanceTest(
-        "shape of noise", passed, ", ".join(counts), "another law of the same variance, not its far tail", alpha
+        "shape of noise",
+        passed,
+        ", ".join(counts),
+        "another law of the same variance, not its far tail",
+        alpha,
     )
 
 
-RELEASED_NUMBERS = 20_000  # coordinates released with the example, and as many without it
+# coordinates released with the example, and as many without it
+RELEASED_NUMBERS = 20_000
 MOST_STEPS = 2_000
 REFERENCE = "Mironov 2012, On significance of the least significant bits for differential privacy"
 
 
-def grid_note(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Iterator[ConformanceTest]:
+def grid_note(
+    optimizer: PrivateOptimizer, promise: Promise, seed: int
+) -> Iterator[ConformanceTest]:
     """Measure how often the last digits of a number show that an example is absent. This is a note, never a fault.
 
     With the example, each coordinate is ``x + z``, where ``x`` is a constant and ``z`` is noise. Both are numbers of
@@ -181,30 +219,46 @@ def grid_note(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Itera
         return
     d = promise.dimension
     example = np.full((1, d), promise.clip / math.sqrt(d))
-    without = _numbers(optimizer, promise, example[:0] if promise.sampling == "poisson" else 0.0 * example, seed)
+    without = _numbers(
+        optimizer,
+        promise,
+        example[:0] if promise.sampling == "poisson" else 0.0 * example,
+        seed,
+    )
     present = _numbers(optimizer, promise, example, seed)
     size = promise.clip / math.sqrt(d)
-    distance = 2.0 ** (math.floor(math.log2(size / 2.0)) + 1 - BITS[promise.dtype])  # spacing just below size / 2
+    # spacing just below size / 2
+    distance = 2.0 ** (math.floor(math.log2(size / 2.0)) + 1 - BITS[promise.dtype])
     shares = [
         (_share_of_finer(a, size, distance), _share_of_finer(b, size, distance))
-        for a, b in ((without, present), (rounded(without, promise.dtype), rounded(present, promise.dtype)))
+        for a, b in (
+            (without, present),
+            (rounded(without, promise.dtype), rounded(present, promise.dtype)),
+        )
     ]
     share, share_without = max(shares, key=lambda pair: pair[0] - pair[1])
     gap = unit_roundoff(promise.dtype)
     finding = f"note: released numbers of {promise.dtype} have gaps of {gap:.2g} to {2 * gap:.2g} of their size. "
     error = math.sqrt((share + share_without) / without.size)
     finding += (
-        f"The last digits of one number tell whether an example is there with advantage {share - share_without:.2%}, "
+        "The last digits of one number tell whether an example is there with "
+        f"advantage {share - share_without:.2%}, "
     )
-    finding += f"standard error {error:.2%}. The accounting does not cover this ({REFERENCE})"
+    finding += (
+        f"standard error {error:.2%}. The accounting does not cover this ({REFERENCE})"
+    )
     yield ConformanceTest("grid", True, finding, "nothing: this is a measurement")
 
 
-def _numbers(optimizer: PrivateOptimizer, promise: Promise, batch: Any, seed: int) -> Any:
+def _numbers(
+    optimizer: PrivateOptimizer, promise: Promise, batch: Any, seed: int
+) -> Any:
     """Return the releases of many first steps on a batch, multiplied by the divisor."""
     steps = min(MOST_STEPS, max(1, RELEASED_NUMBERS // promise.dimension))
     released = [
-        optimizer.step(optimizer.start(), batch.copy(), np.random.default_rng([seed, 17, step]))[1]
+        optimizer.step(
+            optimizer.start(), batch.copy(), np.random.default_rng([seed, 17, step])
+        )[1]
         for step in range(steps)
     ]
     return np.asarray(released, dtype=float)[:, : promise.dimension] * promise.divisor
@@ -212,14 +266,17 @@ def _numbers(optimizer: PrivateOptimizer, promise: Promise, batch: Any, seed: in
 
 def _share_of_finer(numbers: Any, size: float, distance: float) -> float:
     """Return the fraction of numbers that are below ``size / 2`` and not multiples of ``distance``."""
-    return float(np.mean((np.abs(numbers) < size / 2.0) & (np.fmod(numbers, distance) != 0.0)))
+    return float(
+        np.mean((np.abs(numbers) < size / 2.0) & (np.fmod(numbers, distance) != 0.0))
+    )
 
 
 FRESH = 0.99  # least fraction of distinct numbers in independent noise
 MOST_NUMBERS = 2**22  # numbers that are tested for repeats and for their digits
 LEAST_NUMBERS = 10_000
 NEVER = 1e-9  # if equal vectors have a smaller probability than this, they are a fault
-SEEDS = 2**32  # number of distinct seeds: PyTorch's CPU generators use only 32 bits of a seed
+# number of distinct seeds: PyTorch's CPU generators use only 32 bits of a seed
+SEEDS = 2**32
 RARE = 1e-6  # bound on the probability of more repeats than allowed
 
 
@@ -228,14 +285,20 @@ def repeat_tests(raw: Any, promise: Promise) -> Iterator[ConformanceTest]:
     yield _fresh(raw, promise)
     part = raw.reshape(-1)[:MOST_NUMBERS]
     coarse = next(
-        (t for t in COARSER[promise.dtype] if any(has_digits_of(part * u, t, promise.dtype) for u in _units(promise))),
+        (
+            t
+            for t in COARSER[promise.dtype]
+            if any(has_digits_of(part * u, t, promise.dtype) for u in _units(promise))
+        ),
         None,
     )
     kinds = " or ".join(COARSER[promise.dtype])
     yield ConformanceTest(
         "precision",
         coarse is None,
-        f"all noise is {coarse}" if coarse else f"noise has the digits of {promise.dtype}",
+        f"all noise is {coarse}"
+        if coarse
+        else f"noise has the digits of {promise.dtype}",
         f"{kinds}, whose gaps reveal what the noise should hide, even if it is scaled afterwards"
         if kinds
         else "nothing: no type has fewer digits",
@@ -259,7 +322,11 @@ def chance_repeats(vectors: int) -> int:
 def chance_words(vectors: int) -> str:
     """Return a text that states the number of repeats that a test allows."""
     repeats = chance_repeats(vectors)
-    return f"; {repeats} of {vectors} vectors may repeat others by equal seeds of 32 bits" if repeats else ""
+    return (
+        f"; {repeats} of {vectors} vectors may repeat others by equal seeds of 32 bits"
+        if repeats
+        else ""
+    )
 
 
 def _fresh(raw: Any, promise: Promise) -> ConformanceTest:
@@ -277,12 +344,18 @@ def _fresh(raw: Any, promise: Promise) -> ConformanceTest:
     )  # then the expected number of equal pairs is at most a tenth of the fault threshold
     rows = max(1, number_limit // steps.shape[1])
     numbers = steps[:rows]
-    is_repeated = number_limit >= LEAST_NUMBERS and np.unique(numbers).size < FRESH * numbers.size
+    is_repeated = (
+        number_limit >= LEAST_NUMBERS and np.unique(numbers).size < FRESH * numbers.size
+    )
     if math.log(len(steps)) * 2 + math.log(unit) * promise.dimension < math.log(NEVER):
         different = len({hashlib.sha256(row.tobytes()).digest() for row in steps})
         is_repeated = is_repeated or len(steps) - different > chance_repeats(len(steps))
     silent = np.flatnonzero(~raw.any(axis=(0, 1))) + 1
-    words = "the same noise is used more than once" if is_repeated else "no noise is used twice"
+    words = (
+        "the same noise is used more than once"
+        if is_repeated
+        else "no noise is used twice"
+    )
     if len(silent):
         is_repeated = True
         words = f"there is no noise{'' if len(silent) == promise.released_dimension else f' in coordinate {silent[0]}'}"

@@ -53,7 +53,9 @@ class NoiseSample(NamedTuple):
     error: ForeignError | None = None
 
 
-def sample_cases(promise: Promise, only_scale: bool = False) -> list[tuple[str, int, int]]:
+def sample_cases(
+    promise: Promise, only_scale: bool = False
+) -> list[tuple[str, int, int]]:
     """Return kinds of gradients, sizes of batches and pairs: all kinds at the usual size, mixed ones in all others.
 
     With ``only_scale``, batches have the usual size and there are fewer pairs.
@@ -63,10 +65,23 @@ def sample_cases(promise: Promise, only_scale: bool = False) -> list[tuple[str, 
     else:
         other_sizes = [size for size in batch_sizes(promise) if size != promise.batch]
         cases = [(kind, promise.batch, PAIRS) for kind in KINDS]
-        cases += [("mixed", size, max(LEAST_PAIRS, PAIRS // len(other_sizes))) for size in other_sizes]
+        cases += [
+            ("mixed", size, max(LEAST_PAIRS, PAIRS // len(other_sizes)))
+            for size in other_sizes
+        ]
     steps = 2 * len(_steps(promise)) * len(cases)
     return [
-        (kind, size, max(1, min(pairs, affordable(SAMPLES, promise, size * promise.dimension) // steps)))
+        (
+            kind,
+            size,
+            max(
+                1,
+                min(
+                    pairs,
+                    affordable(SAMPLES, promise, size * promise.dimension) // steps,
+                ),
+            ),
+        )
         for kind, size, pairs in cases
     ]
 
@@ -77,19 +92,27 @@ def noise_samples(
     """Sample noise at nonzero gradients."""
     steps = _steps(promise)
     for place, (kind, size, pairs) in enumerate(sample_cases(promise, only_scale)):
-        gradients = gradients_of_kind(kind, size, promise, np.random.default_rng([seed, 10, place]))
+        gradients = gradients_of_kind(
+            kind, size, promise, np.random.default_rng([seed, 10, place])
+        )
         try:
-            numbers, sampled = _differences(optimizer, promise, gradients, steps, pairs, [seed, 11, place])
+            numbers, sampled = _differences(
+                optimizer, promise, gradients, steps, pairs, [seed, 11, place]
+            )
             yield NoiseSample(kind, size, numbers, sampled)
         except ForeignError as error:
             yield NoiseSample(kind, size, None, steps, error)
 
 
 def _steps(promise: Promise) -> list[int]:
-    return few_steps(promise) if promise.covariance is None else list(range(promise.steps))
+    return (
+        few_steps(promise) if promise.covariance is None else list(range(promise.steps))
+    )
 
 
-def gradients_of_kind(kind: str, size: int, promise: Promise, rng: np.random.Generator) -> Any:
+def gradients_of_kind(
+    kind: str, size: int, promise: Promise, rng: np.random.Generator
+) -> Any:
     """Return gradients below the clip length ("small"), above it ("clipped"), or alternating ("mixed")."""
     directions = rng.standard_normal((size, promise.dimension))
     directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-300)
@@ -98,14 +121,21 @@ def gradients_of_kind(kind: str, size: int, promise: Promise, rng: np.random.Gen
 
 
 def _differences(
-    optimizer: PrivateOptimizer, promise: Promise, gradients: Any, steps: list[int], pairs: int, seed: list[int]
+    optimizer: PrivateOptimizer,
+    promise: Promise,
+    gradients: Any,
+    steps: list[int],
+    pairs: int,
+    seed: list[int],
 ) -> tuple[Any, list[int]]:
     """Return normalized differences of releases from the same state and gradients, and their steps.
 
     The differences are standard normal if the promise is kept.
     """
     if promise.covariance is not None:
-        halves = _run_differences(optimizer, promise, gradients, promise.steps, pairs, seed)
+        halves = _run_differences(
+            optimizer, promise, gradients, promise.steps, pairs, seed
+        )
         return whitened(halves, promise).reshape(-1, promise.released_dimension), steps
     differences = []
     for step, state in states_before(optimizer, steps, gradients, seed):
@@ -116,24 +146,38 @@ def _differences(
         array = np.array(released, dtype=float)
         array[~np.isfinite(array)] = np.nan
         halves = (array[0::2] - array[1::2]) / math.sqrt(2.0)
-        if step > 0 and not halves.any():  # the state contains a generator that was seeded in the first step
+        # the state contains a generator that was seeded in the first step
+        if step > 0 and not halves.any():
             early = [step for step in steps if step < EARLY]
-            halves = _run_differences(optimizer, promise, gradients, early[-1] + 1, pairs, seed)[:, early]
-            return halves.reshape(-1, promise.released_dimension) / promise.deviation, early
+            halves = _run_differences(
+                optimizer, promise, gradients, early[-1] + 1, pairs, seed
+            )[:, early]
+            return halves.reshape(
+                -1, promise.released_dimension
+            ) / promise.deviation, early
         differences.append(halves / promise.deviation)
     return np.concatenate(differences), steps
 
 
 def _run_differences(
-    optimizer: PrivateOptimizer, promise: Promise, gradients: Any, steps: int, pairs: int, seed: list[int]
+    optimizer: PrivateOptimizer,
+    promise: Promise,
+    gradients: Any,
+    steps: int,
+    pairs: int,
+    seed: list[int],
 ) -> Any:
     """Return scaled differences of whole runs with the same gradients; axes: pair, step, number."""
-    runs = np.array([_run(optimizer, steps, gradients, [*seed, run]) for run in range(2 * pairs)])
+    runs = np.array(
+        [_run(optimizer, steps, gradients, [*seed, run]) for run in range(2 * pairs)]
+    )
     runs[~np.isfinite(runs)] = np.nan
     return (runs[0::2] - runs[1::2]) / math.sqrt(2.0)
 
 
-def _run(optimizer: PrivateOptimizer, steps: int, gradients: Any, seed: list[int]) -> Any:
+def _run(
+    optimizer: PrivateOptimizer, steps: int, gradients: Any, seed: list[int]
+) -> Any:
     rng = np.random.default_rng(seed)
     state = optimizer.start()
     releases = []
@@ -151,12 +195,15 @@ def whitened(x: Any, promise: Promise) -> Any:
     root = np.linalg.cholesky(np.asarray(promise.covariance, dtype=float))
     for run in x:
         for first in range(0, run.shape[1], WHITENED_COLUMNS):
-            run[:, first : first + WHITENED_COLUMNS] = np.linalg.solve(root, run[:, first : first + WHITENED_COLUMNS])
+            run[:, first : first + WHITENED_COLUMNS] = np.linalg.solve(
+                root, run[:, first : first + WHITENED_COLUMNS]
+            )
     return x
 
 
 RUNS = 600
-MOST_STEPS_OF_RUNS = 7200  # total steps of all runs with batches of one size, if runs are long
+# total steps of all runs with batches of one size, if runs are long
+MOST_STEPS_OF_RUNS = 7200
 LEAST_RUNS = 200
 SCALE_RUNS = 100  # where only the scale of noise is tested
 SQUARED_NUMBERS = 2**20  # numbers squared in one numpy call
@@ -168,7 +215,11 @@ SCALE = "scale of noise"
 
 
 def noise_tests(
-    optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int, only_scale: bool = False
+    optimizer: PrivateOptimizer,
+    promise: Promise,
+    alpha: float,
+    seed: int,
+    only_scale: bool = False,
 ) -> Iterator[ConformanceTest]:
     """Test the noise of whole runs at gradients of 0, and its scale at others; ``alpha`` for all tests together.
 
@@ -178,14 +229,19 @@ def noise_tests(
     part = alpha / PARTS
     usual: Any = None  # whitened noise at batches of the promised size
     mean: ConformanceTest | None = None
-    for place, size in enumerate([promise.batch, *(size for size in sizes if size != promise.batch)]):
+    for place, size in enumerate(
+        [promise.batch, *(size for size in sizes if size != promise.batch)]
+    ):
         try:
-            trajectories = _trajectories(optimizer, promise, size, seed + sizes.index(size), only_scale)
+            trajectories = _trajectories(
+                optimizer, promise, size, seed + sizes.index(size), only_scale
+            )
         except ForeignError as error:
             yield failed_call(f"noise, batches of {size}", error)
             continue
         needed = min(LEAST_RUNS, max(SHORTEST, 2 * len(trajectories) // 3))
-        finite = np.isfinite(trajectories).all(axis=(1, 2))  # other runs have a separate finding
+        # other runs have a separate finding
+        finite = np.isfinite(trajectories).all(axis=(1, 2))
         if finite.sum() < needed:
             words = f"{finite.sum()} of {len(trajectories)} trajectories are finite, {needed} are needed"
             yield not_tested(f"{SCALE}, batches of {size}", words)
@@ -197,7 +253,9 @@ def noise_tests(
             yield from tf32_note(promise)
         x = whitened(_centred(raw, promise), promise)
         del trajectories, raw
-        result = scale_test(f"{SCALE}, batches of {size}", x, part / len(sizes), promise.dtype)
+        result = scale_test(
+            f"{SCALE}, batches of {size}", x, part / len(sizes), promise.dtype
+        )
         if place == 0:
             usual = x
             mean = _mean(x[:, :, : promise.dimension], part)
@@ -226,7 +284,11 @@ def _deviation(x: Any) -> float:
 
 
 def _at_gradients(
-    optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int, only_scale: bool
+    optimizer: PrivateOptimizer,
+    promise: Promise,
+    alpha: float,
+    seed: int,
+    only_scale: bool,
 ) -> Iterator[ConformanceTest]:
     """Test the scale of noise at nonzero gradients; yield the worst result of all sizes that are not promised."""
     groups: dict[str, list[tuple[NoiseSample, ConformanceTest | None]]] = {}
@@ -235,25 +297,40 @@ def _at_gradients(
     for sample in noise_samples(optimizer, promise, seed, only_scale):
         suffix = "" if sample.size == promise.batch else ", other batches"
         name = f"{SCALE}, {sample.kind} gradients{suffix}"
-        result = _scale_of(name, sample, part, promise.dtype) if sample.error is None else None
+        result = (
+            _scale_of(name, sample, part, promise.dtype)
+            if sample.error is None
+            else None
+        )
         groups.setdefault(name, []).append((sample._replace(numbers=None), result))
     for name, group in groups.items():
-        broken = next((sample.error for sample, _ in group if sample.error is not None), None)
+        broken = next(
+            (sample.error for sample, _ in group if sample.error is not None), None
+        )
         if broken is not None:
             yield failed_call(name, broken)
             continue
         results = [result for _, result in group if result is not None]
         worst_result = worst(results)
-        text = steps_and_sizes(promise, group[0][0].steps, [sample.size for sample, _ in group])
-        yield replace(worst_result, found=f"{worst_result.found}; {text}", alpha=part * len(group))
+        text = steps_and_sizes(
+            promise, group[0][0].steps, [sample.size for sample, _ in group]
+        )
+        yield replace(
+            worst_result, found=f"{worst_result.found}; {text}", alpha=part * len(group)
+        )
 
 
-def _scale_of(name: str, sample: NoiseSample, alpha: float, dtype: Dtype) -> ConformanceTest:
+def _scale_of(
+    name: str, sample: NoiseSample, alpha: float, dtype: Dtype
+) -> ConformanceTest:
     finite = np.isfinite(sample.numbers).all(axis=1)
     if finite.all():
         result = scale_test(name, sample.numbers, alpha, dtype)
         return replace(result, found=f"batches of {sample.size}: {result.found}")
-    return not_tested(name, f"{int((~finite).sum())} of {len(finite)} pairs of releases are not finite")
+    return not_tested(
+        name,
+        f"{int((~finite).sum())} of {len(finite)} pairs of releases are not finite",
+    )
 
 
 def _windows(promise: Promise) -> list[range]:
@@ -269,13 +346,25 @@ def _windows(promise: Promise) -> list[range]:
 
 def _steps_text(promise: Promise) -> str:
     steps = [step + 1 for window in _windows(promise) for step in window]
-    return f"steps {ranges(steps)}" + (f" of {promise.steps}" if len(steps) < promise.steps else "")
+    return f"steps {ranges(steps)}" + (
+        f" of {promise.steps}" if len(steps) < promise.steps else ""
+    )
 
 
-def _trajectories(optimizer: PrivateOptimizer, promise: Promise, size: int, seed: int, only_scale: bool) -> Any:
+def _trajectories(
+    optimizer: PrivateOptimizer,
+    promise: Promise,
+    size: int,
+    seed: int,
+    only_scale: bool,
+) -> Any:
     windows = _windows(promise)
     steps = sum(map(len, windows))
-    requested = SCALE_RUNS if only_scale else min(RUNS, max(LEAST_RUNS * 3 // 2, MOST_STEPS_OF_RUNS // steps))
+    requested = (
+        SCALE_RUNS
+        if only_scale
+        else min(RUNS, max(LEAST_RUNS * 3 // 2, MOST_STEPS_OF_RUNS // steps))
+    )
     runs = noise_runs(promise, size, requested)
     trajectories = np.empty((runs, steps, promise.released_dimension))
     zero = np.zeros((size, promise.dimension))
@@ -283,10 +372,14 @@ def _trajectories(optimizer: PrivateOptimizer, promise: Promise, size: int, seed
     column = 0
     for (first, state), window in zip(walk, windows, strict=True):
         for run in range(runs):
-            rng = np.random.default_rng([seed, 2, run, first] if first else [seed, 2, run])
+            rng = np.random.default_rng(
+                [seed, 2, run, first] if first else [seed, 2, run]
+            )
             current = optimizer.start() if first == 0 else copied(state)
             for t in range(len(window)):
-                current, trajectories[run, column + t] = optimizer.step(current, zero.copy(), rng)
+                current, trajectories[run, column + t] = optimizer.step(
+                    current, zero.copy(), rng
+                )
         column += len(window)
     return trajectories
 
@@ -301,19 +394,32 @@ def _centred(x: Any, promise: Promise) -> Any:
     return x
 
 
-def scale_test(name: str, x: Any, alpha: float, dtype: Dtype = "float64") -> ConformanceTest:
+def scale_test(
+    name: str, x: Any, alpha: float, dtype: Dtype = "float64"
+) -> ConformanceTest:
     """Test the sum of squares of ``x``, which is standard normal if the promise is kept and has any shape."""
     total = _squares(x)
     dof = x.size
     rounding = (1.0 + deviation_rounding(dtype)) ** 2
     low = chi2.ppf(alpha / 2, dof) / rounding
     high = chi2.isf(alpha / 2, dof) * rounding
-    numbers = (f"{math.sqrt(value / dof):.{_digits(dof)}f}" for value in (total, low, high))
+    numbers = (
+        f"{math.sqrt(value / dof):.{_digits(dof)}f}" for value in (total, low, high)
+    )
     finding = "{} times the promised deviation; {} to {} allowed".format(*numbers)
-    least = math.ceil(1000.0 * (1.0 - math.sqrt(low / chi2.isf(0.01, dof)))) / 1000.0  # rounded up
+    # rounded up
+    least = math.ceil(1000.0 * (1.0 - math.sqrt(low / chi2.isf(0.01, dof)))) / 1000.0
     sees = f"noise {least:.1%} too small, with probability 99%"
     measured = math.sqrt(total / dof)
-    return ConformanceTest(name, bool(low <= total <= high), finding, sees, alpha, measured=measured, detects=least)
+    return ConformanceTest(
+        name,
+        bool(low <= total <= high),
+        finding,
+        sees,
+        alpha,
+        measured=measured,
+        detects=least,
+    )
 
 
 def _digits(dof: int) -> int:
@@ -324,7 +430,14 @@ def _digits(dof: int) -> int:
 def _squares(x: Any) -> float:
     """Return the sum of squares without a temporary array as large as ``x``."""
     flat = x.reshape(-1)
-    return float(np.sum([np.sum(flat[at : at + SQUARED_NUMBERS] ** 2) for at in range(0, flat.size, SQUARED_NUMBERS)]))
+    return float(
+        np.sum(
+            [
+                np.sum(flat[at : at + SQUARED_NUMBERS] ** 2)
+                for at in range(0, flat.size, SQUARED_NUMBERS)
+            ]
+        )
+    )
 
 
 def _mean(x: Any, alpha: float) -> ConformanceTest:
@@ -332,5 +445,9 @@ def _mean(x: Any, alpha: float) -> ConformanceTest:
     limit = norm.isf(alpha / 2 / means.size)
     finding = f"largest of {means.size} means {np.abs(means).max():.2f} deviations, {limit:.2f} allowed"
     return ConformanceTest(
-        "mean of noise", bool(np.abs(means).max() <= limit), finding, "noise whose mean is not 0", alpha
+        "mean of noise",
+        bool(np.abs(means).max() <= limit),
+        finding,
+        "noise whose mean is not 0",
+        alpha,
     )

@@ -51,28 +51,47 @@ def auditors_page(run: AuditorsRun) -> str:
 def write_auditor(report: Path, auditor: AuditedAuditor) -> list[str]:
     """Add an auditor to the page, or replace its earlier entry. Return the files that changed."""
     old = AUDITORS_PAGE.read(report)
-    others = [] if old is None else [other for other in old.auditors if other.target != auditor.target]
-    run = AuditorsRun(auditors=sorted([*others, auditor], key=lambda entry: entry.target))
+    others = (
+        []
+        if old is None
+        else [other for other in old.auditors if other.target != auditor.target]
+    )
+    run = AuditorsRun(
+        auditors=sorted([*others, auditor], key=lambda entry: entry.target)
+    )
     return AUDITORS_PAGE.write(run, report)
 
 
 def audited_auditor(
-    target: str, says: str, versions: dict[str, str], command: str, coverage: AuditorCoverage
+    target: str,
+    says: str,
+    versions: dict[str, str],
+    command: str,
+    coverage: AuditorCoverage,
 ) -> AuditedAuditor:
     """Return the record of an auditor, with the commit of this checkout."""
     return AuditedAuditor(
-        target=target, says=says, versions=versions, command=command, commit=commit(), coverage=coverage
+        target=target,
+        says=says,
+        versions=versions,
+        command=command,
+        commit=commit(),
+        coverage=coverage,
     )
 
 
 def _section(auditor: AuditedAuditor) -> Iterator[str]:
     coverage = auditor.coverage
     accusing = sum(law.is_accused for law in coverage.laws)
-    versions = ", ".join(f"{name} {version}" for name, version in auditor.versions.items())
+    versions = ", ".join(
+        f"{name} {version}" for name, version in auditor.versions.items()
+    )
     yield f"## {md.code(auditor.target)}"
     yield md.prose(auditor.says) + (f" ({versions})" if versions else "")
     verdict = (
-        "No law accuses it." if accusing == 0 else f"✗ {plural(accusing, 'law')} of {len(coverage.laws)} accuse it."
+        "No law accuses it."
+        if accusing == 0
+        else f"✗ {plural(accusing, 'law')} of {len(coverage.laws)} accuse it."
     )
     yield (
         f"**{verdict}** {plural(coverage.runs, 'run')} on each law, {coverage.n} outputs on each data set, delta "
@@ -80,7 +99,14 @@ def _section(auditor: AuditedAuditor) -> Iterator[str]:
         "on would have been found with a probability of 90%."
     )
     yield md.table(
-        ["law", "true epsilon", "mean bound", "wrong runs", "rate at most", f"refuted at {CLAIMED:g} epsilon"],
+        [
+            "law",
+            "true epsilon",
+            "mean bound",
+            "wrong runs",
+            "rate at most",
+            f"refuted at {CLAIMED:g} epsilon",
+        ],
         [_row(law, coverage.runs) for law in coverage.laws],
         right=range(1, 6),
     )

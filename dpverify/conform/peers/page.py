@@ -57,23 +57,45 @@ MISTAKES = "mistakes"  # name prefix of functions that return optimizers with a 
 
 def seeded_blocks(runs: list[SeededRun]) -> Iterator[str]:
     """Yield the blocks of the sections on tests with many seeds: optimizers without a mistake, then those with one."""
-    mistakes = [run for run in runs if run.target.rpartition(":")[2].startswith(MISTAKES)]
+    mistakes = [
+        run for run in runs if run.target.rpartition(":")[2].startswith(MISTAKES)
+    ]
     right = [run for run in runs if run not in mistakes]
     if right:
         yield "## Many seeds: false alarms"
         yield " ".join(SEEDED_WORDS.split())
         yield md.table(
-            ["function", "libraries", "optimizers", "seeds", "runs", "runs with a fault", "rate of such runs"],
+            [
+                "function",
+                "libraries",
+                "optimizers",
+                "seeds",
+                "runs",
+                "runs with a fault",
+                "rate of such runs",
+            ],
             [_seeded_row(run) for run in right],
         )
         with_faults = {run.target for run in right if run.faults}
-        yield from (" ".join(words.split()) for target, words in FALSE_ALARM_WORDS.items() if target in with_faults)
+        yield from (
+            " ".join(words.split())
+            for target, words in FALSE_ALARM_WORDS.items()
+            if target in with_faults
+        )
         yield from _origins(right)
     if mistakes:
         yield "## Many seeds: mistakes in three libraries"
         yield " ".join(MISTAKES_WORDS.split())
         yield md.table(
-            ["function", "libraries", "mistakes", "seeds", "found by every run", "found by some runs", "never found"],
+            [
+                "function",
+                "libraries",
+                "mistakes",
+                "seeds",
+                "found by every run",
+                "found by some runs",
+                "never found",
+            ],
             [_mistakes_row(run) for run in mistakes],
         )
         yield from _origins(mistakes)
@@ -93,9 +115,15 @@ def _about(run: SeededRun) -> list[str]:
 
 def _seeded_row(run: SeededRun) -> list[str]:
     lower, upper = run.limits
-    rate = f"at most {upper:.2g}" if lower == 0.0 else f"at least {lower:.2g}, at most {upper:.2g}"
+    rate = (
+        f"at most {upper:.2g}"
+        if lower == 0.0
+        else f"at least {lower:.2g}, at most {upper:.2g}"
+    )
     untested = sum(bool(entry.untested) for entry in run.entries)
-    faults = f"{run.faults}" + (f"; not fully tested: {untested} optimizers" if untested else "")
+    faults = f"{run.faults}" + (
+        f"; not fully tested: {untested} optimizers" if untested else ""
+    )
     return [*_about(run), f"{run.runs}", faults, rate]
 
 
@@ -110,11 +138,16 @@ def _mistakes_row(run: SeededRun) -> list[str]:
 def catalogue_blocks(run: Catalogue) -> Iterator[str]:
     """Yield the blocks of the section on other auditors."""
     yield "## Comparison with other auditors"
-    yield " ".join(WORDS.format(seeds=run.seeds, seed=run.seed, alpha=f"{run.alpha:g}").split())
+    yield " ".join(
+        WORDS.format(seeds=run.seeds, seed=run.seed, alpha=f"{run.alpha:g}").split()
+    )
     for auditor, description in run.auditors.items():
         yield f"- {md.code(auditor)}: {md.prose(description)}"
     targets = list(dict.fromkeys(entry.target for entry in run.entries))
-    groups = {target: [entry for entry in run.entries if entry.target == target] for target in targets}
+    groups = {
+        target: [entry for entry in run.entries if entry.target == target]
+        for target in targets
+    }
     yield md.table(
         [
             "optimizers",
@@ -125,7 +158,11 @@ def catalogue_blocks(run: Catalogue) -> Iterator[str]:
             "seconds, median",
             "seconds divided by conform's",
         ],
-        [row for target, entries in groups.items() for row in _catalogue_counts(target, entries, run)],
+        [
+            row
+            for target, entries in groups.items()
+            for row in _catalogue_counts(target, entries, run)
+        ],
     )
     for target, entries in groups.items():
         yield f"### {md.code(target)}"
@@ -136,19 +173,42 @@ def catalogue_blocks(run: Catalogue) -> Iterator[str]:
     yield f"Made by {md.code(run.command)}. Commit: {md.code(run.commit)}"
 
 
-def _catalogue_counts(target: str, entries: list[CatalogueEntry], run: Catalogue) -> Iterator[list[str]]:
+def _catalogue_counts(
+    target: str, entries: list[CatalogueEntry], run: Catalogue
+) -> Iterator[list[str]]:
     every = sum(entry.found == run.seeds for entry in entries)
     none = sum(entry.found == 0 for entry in entries)
     partly_found = len(entries) - every - none
-    found_text = f"{every} in every seed" + (f", {partly_found} in some" if partly_found else "")
+    found_text = f"{every} in every seed" + (
+        f", {partly_found} in some" if partly_found else ""
+    )
     seconds = median(entry.seconds for entry in entries)
-    yield [md.code(target), KIT, found_text, f"{none} in every seed", "0", f"{seconds:.2g}", "1"]
+    yield [
+        md.code(target),
+        KIT,
+        found_text,
+        f"{none} in every seed",
+        "0",
+        f"{seconds:.2g}",
+        "1",
+    ]
     for auditor in run.auditors:
-        answers = [answer for entry in entries for answer in entry.answers if answer.auditor == auditor]
+        answers = [
+            answer
+            for entry in entries
+            for answer in entry.answers
+            if answer.auditor == auditor
+        ]
         words = [_word(answer) for answer in answers]
         took = median(answer.seconds for answer in answers)
         counts = (str(words.count(word)) for word in ("found", "nothing", "raised"))
-        yield [md.code(target), auditor, *counts, f"{took:.2g}", f"{took / seconds:.2g}"]
+        yield [
+            md.code(target),
+            auditor,
+            *counts,
+            f"{took:.2g}",
+            f"{took / seconds:.2g}",
+        ]
 
 
 def _word(answer: Answer) -> str:
@@ -158,7 +218,15 @@ def _word(answer: Answer) -> str:
 def _catalogue_row(entry: CatalogueEntry, run: Catalogue) -> list[str]:
     answers = {answer.auditor: answer for answer in entry.answers}
     answer_words = [_word(answers[auditor]) for auditor in run.auditors]
-    by = "; ".join(filter(None, [entry.by, f"not tested: {', '.join(entry.untested)}" if entry.untested else ""]))
+    by = "; ".join(
+        filter(
+            None,
+            [
+                entry.by,
+                f"not tested: {', '.join(entry.untested)}" if entry.untested else "",
+            ],
+        )
+    )
     return [md.prose(entry.name), f"{entry.found} of {run.seeds}", by, *answer_words]
 
 
@@ -232,12 +300,25 @@ def _card_blocks(run: CardRun | None) -> Iterator[str]:
         return
     yield f"GPU: {md.prose(run.card)}."
     targets = dict.fromkeys(entry.target for entry in run.entries)
-    groups = [(target, [entry for entry in run.entries if entry.target == target]) for target in targets]
+    groups = [
+        (target, [entry for entry in run.entries if entry.target == target])
+        for target in targets
+    ]
     yield md.table(
         ["optimizers", "libraries", "found"],
         [
-            *([md.code(peer.target), md.prose(_libraries(peer)), md.prose(_summary(peer))] for peer in run.peers),
-            *([md.code(target), "", _seed_counts(entries, run.seeds)] for target, entries in groups),
+            *(
+                [
+                    md.code(peer.target),
+                    md.prose(_libraries(peer)),
+                    md.prose(_summary(peer)),
+                ]
+                for peer in run.peers
+            ),
+            *(
+                [md.code(target), "", _seed_counts(entries, run.seeds)]
+                for target, entries in groups
+            ),
         ],
     )
     yield f"Made by {md.code(run.command)}. Commit: {md.code(run.commit)}"
@@ -248,23 +329,40 @@ def _seed_counts(entries: list[CatalogueEntry], seeds: int) -> str:
     every = sum(entry.found == seeds for entry in entries)
     partly_found = sum(0 < entry.found < seeds for entry in entries)
     untested = sum(bool(entry.untested) for entry in entries)
-    text = f"a fault in {every} of {len(entries)} optimizers" + (f" with each of {seeds} seeds" if seeds > 1 else "")
+    text = f"a fault in {every} of {len(entries)} optimizers" + (
+        f" with each of {seeds} seeds" if seeds > 1 else ""
+    )
     text += f", and in {partly_found} with some seeds" if partly_found else ""
     return text + (f"; not fully tested: {untested}" if untested else "")
 
 
 def _commands(run: PeersRun) -> Iterator[str]:
     """Yield the distinct commands that made the records, with their commits."""
-    commands = {(peer.command or run.command, peer.commit or run.commit): None for peer in run.peers}
+    commands = {
+        (peer.command or run.command, peer.commit or run.commit): None
+        for peer in run.peers
+    }
     for command, commit in commands or {(run.command, run.commit): None}:
         yield f"Made by {md.code(command)}. Commit: {md.code(commit)}"
 
 
 def _peer_row(peer: Peer) -> list[str]:
     bounds = " to ".join(f"{bound:.4g}" for bound in peer.epsilon)
-    audit = next((_found(test) for test in peer.tests if test.name in ("outputs", "audit")), "not run")
+    audit = next(
+        (_found(test) for test in peer.tests if test.name in ("outputs", "audit")),
+        "not run",
+    )
     severity = (peer.severity or "not judged") if peer.failed else ""
-    cells = (peer.says, _libraries(peer), peer.promise, bounds, audit, _summary(peer), severity, peer.documented)
+    cells = (
+        peer.says,
+        _libraries(peer),
+        peer.promise,
+        bounds,
+        audit,
+        _summary(peer),
+        severity,
+        peer.documented,
+    )
     return [md.prose(text) for text in cells]
 
 
@@ -274,7 +372,11 @@ def _libraries(peer: Peer) -> str:
 
 def _summary(peer: Peer) -> str:
     """Return the first fault of an optimizer and the tests that could not be run."""
-    summary = "nothing" if not peer.failed else f"✗ {peer.failed[0].name}: {peer.failed[0].found}"
+    summary = (
+        "nothing"
+        if not peer.failed
+        else f"✗ {peer.failed[0].name}: {peer.failed[0].found}"
+    )
     if peer.untested:
         summary += f"; not tested: {', '.join(test.name for test in peer.untested)}"
     return summary

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 STEPS = 1000
 DELTA = 1e-5
 
-FINDINGS = "FINDINGS"  # dict in an adapter: function -> (severity, the library's documentation) of a known finding
+# dict in an adapter: function -> (severity, the library's documentation) of a known
+# finding
+FINDINGS = "FINDINGS"
 
 
 def short_target(target: str) -> str:
@@ -52,7 +54,13 @@ def says_of(function: Callable[..., Any], target: str) -> str:
 def with_tests(peer: Peer, conformance: Conformance) -> Peer:
     """Return the record of an optimizer with the results of its tests."""
     tests = [
-        PeerTest(name=test.name, passed=test.passed, found=test.found, sees=test.sees, tested=test.is_tested)
+        PeerTest(
+            name=test.name,
+            passed=test.passed,
+            found=test.found,
+            sees=test.sees,
+            tested=test.is_tested,
+        )
         for test in conformance.tests
     ]
     return msgspec.structs.replace(peer, tests=tests)
@@ -62,14 +70,21 @@ def described(target: str, says: str, module: ModuleType, promise: Promise) -> P
     """Return the record of an optimizer without test results."""
     rate = promise.batch / promise.examples
     bounds = list[float]()
-    usual = "add-remove" if promise.sampling == "poisson" else "replace-one"  # neighbours for which epsilon is computed
+    # neighbours for which epsilon is computed
+    usual = "add-remove" if promise.sampling == "poisson" else "replace-one"
     if (
         promise.sampling != "epochs"
         and promise.neighbours == usual
         and promise.covariance is None
         and promise.memory is None
     ):
-        bounds_of_epsilon = epsilon(promise.joint_multiplier, DELTA, steps=STEPS, rate=rate, sampling=promise.sampling)
+        bounds_of_epsilon = epsilon(
+            promise.joint_multiplier,
+            DELTA,
+            steps=STEPS,
+            rate=rate,
+            sampling=promise.sampling,
+        )
         bounds = [bounds_of_epsilon.lower, bounds_of_epsilon.upper]
     promise_text = f"{promise.sampling}, rate {rate:.3g}, noise multiplier {promise.sigma:g}, {promise.neighbours}"
     return Peer(
@@ -90,11 +105,19 @@ def versions_of(module: ModuleType) -> dict[str, str]:
         tree = ast.parse(inspect.getsource(module))
     except (OSError, TypeError, SyntaxError):  # no source available
         return {}
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    names = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
+    imports = [
+        node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    names = {
+        alias.name
+        for node in imports
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    }
     names |= {node.module or "" for node in imports if isinstance(node, ast.ImportFrom)}
     names |= set(_imported_by_name(tree))
-    tops = {name.partition(".")[0] for name in names} - {"tests"}  # some wheels install a package of this name
+    # some wheels install a package of this name
+    tops = {name.partition(".")[0] for name in names} - {"tests"}
     for top in tops & sys.modules.keys():
         for distribution in distributions.get(top, []):
             version_of[distribution] = version(distribution)
@@ -106,13 +129,17 @@ def _imported_by_name(tree: ast.Module) -> Iterator[str]:
     """Yield the names of modules imported by calls of ``import_module``."""
     for node in ast.walk(tree):
         match node:
-            case ast.Call(func=ast.Name("import_module"), args=[ast.Constant(str(name)), *_]):
+            case ast.Call(
+                func=ast.Name("import_module"), args=[ast.Constant(str(name)), *_]
+            ):
                 yield name
 
 
 def about(function: Callable[..., Any], module: ModuleType, target: str) -> str:
     """Return the docstring of a function and the versions of the libraries that its module imports."""
-    versions = ", ".join(f"{name} {version}" for name, version in versions_of(module).items())
+    versions = ", ".join(
+        f"{name} {version}" for name, version in versions_of(module).items()
+    )
     return says_of(function, target) + (f" ({versions})" if versions else "")
 
 
@@ -130,9 +157,13 @@ class RunSettings(NamedTuple):
 
 def annotated(peer: Peer, target: str, module: ModuleType) -> Peer:
     """Add the severity of a known finding and the library's documentation of it, both from the adapter."""
-    severity, documented = getattr(module, FINDINGS, {}).get(target.rpartition(":")[2], ("", ""))
+    severity, documented = getattr(module, FINDINGS, {}).get(
+        target.rpartition(":")[2], ("", "")
+    )
     if severity and severity not in SEVERITIES:
-        raise ValueError(f"severity must be one of {', '.join(SEVERITIES)}, got {severity!r}.")
+        raise ValueError(
+            f"severity must be one of {', '.join(SEVERITIES)}, got {severity!r}."
+        )
     return msgspec.structs.replace(peer, severity=severity, documented=documented)
 
 
@@ -145,12 +176,16 @@ def audited(target: str, module: ModuleType, result: AuditResult) -> Peer:
         name="audit",
         passed=result.verdict != "refuted",
         found=bound,
-        sees=f"no epsilon above {float(limit):.3g}" if claim else "a lower bound, without a claim",
+        sees=f"no epsilon above {float(limit):.3g}"
+        if claim
+        else "a lower bound, without a claim",
     )
     peer = Peer(
         target=short_target(target),
         says=says_of(getattr(module, target.rpartition(":")[2]), target),
-        promise=f"epsilon {claim.epsilon:g}, delta {claim.delta:g}" if claim else "nothing",
+        promise=f"epsilon {claim.epsilon:g}, delta {claim.delta:g}"
+        if claim
+        else "nothing",
         epsilon=[],
         versions=versions_of(module),
         tests=[test],
@@ -182,20 +217,36 @@ def seeded_runs(entries: list[CatalogueEntry], run: RunSettings) -> list[SeededR
     return runs
 
 
-def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], run: RunSettings) -> list[str]:
+def write_peers(
+    report: Path, peers: list[Peer], entries: list[CatalogueEntry], run: RunSettings
+) -> list[str]:
     """Record a run and return the written files. The report keeps the results of other targets.
 
     Runs on a graphics card and catalogues without other auditors are recorded separately. If the seeds of such a
     catalogue continue the recorded seeds, the results are merged.
     """
     old = PEERS_PAGE.read(report)
-    new_peers = [msgspec.structs.replace(peer, command=run.command, commit=commit()) for peer in peers]
+    new_peers = [
+        msgspec.structs.replace(peer, command=run.command, commit=commit())
+        for peer in peers
+    ]
     catalogue = old.catalogue if old else None
     card = old.card if old else None
     seeded = old.seeded if old else []
-    command = run.command + f" --seeds {run.seeds}" + "".join(f" --beside {name}" for name in run.auditors)
+    command = (
+        run.command
+        + f" --seeds {run.seeds}"
+        + "".join(f" --beside {name}" for name in run.auditors)
+    )
     if run.card:
-        card = CardRun(card=run.card, commit=commit(), seeds=run.seeds, command=command, peers=peers, entries=entries)
+        card = CardRun(
+            card=run.card,
+            commit=commit(),
+            seeds=run.seeds,
+            command=command,
+            peers=peers,
+            entries=entries,
+        )
         new_peers = []
     elif entries and not run.auditors:
         seeded = _with_new_seeds(seeded, seeded_runs(entries, run))
@@ -211,7 +262,11 @@ def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], 
         )
     if new_peers or old is None:
         tested = {peer.target for peer in new_peers}
-        other_peers = [_dated(peer, old) for peer in old.peers if peer.target not in tested] if old else []
+        other_peers = (
+            [_dated(peer, old) for peer in old.peers if peer.target not in tested]
+            if old
+            else []
+        )
         record = PeersRun(
             commit=commit(),
             seed=run.seed,
@@ -223,13 +278,17 @@ def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], 
             card=card,
         )
     else:
-        record = msgspec.structs.replace(old, catalogue=catalogue, seeded=seeded, card=card)
+        record = msgspec.structs.replace(
+            old, catalogue=catalogue, seeded=seeded, card=card
+        )
     return list(PEERS_PAGE.write(record, report))
 
 
 def _dated(peer: Peer, run: PeersRun) -> Peer:
     """Return a stored record with the command and commit of its run, to keep it in a later run."""
-    return msgspec.structs.replace(peer, command=peer.command or run.command, commit=peer.commit or run.commit)
+    return msgspec.structs.replace(
+        peer, command=peer.command or run.command, commit=peer.commit or run.commit
+    )
 
 
 def _with_new_seeds(stored: list[SeededRun], runs: list[SeededRun]) -> list[SeededRun]:
@@ -252,12 +311,28 @@ def _with_new_seeds(stored: list[SeededRun], runs: list[SeededRun]) -> list[Seed
 
 def _is_earlier(run: SeededRun, later: SeededRun) -> bool:
     """Test whether a stored run with the same libraries and another commit has only smaller seeds."""
-    return run.versions == later.versions and run.commit != later.commit and run.seed + run.seeds <= later.seed
+    return (
+        run.versions == later.versions
+        and run.commit != later.commit
+        and run.seed + run.seeds <= later.seed
+    )
 
 
 def _is_continued(run: SeededRun, later: SeededRun) -> bool:
-    same = [run.target, run.versions, run.commit, run.seed + run.seeds, [entry.name for entry in run.entries]]
-    return same == [later.target, later.versions, later.commit, later.seed, [entry.name for entry in later.entries]]
+    same = [
+        run.target,
+        run.versions,
+        run.commit,
+        run.seed + run.seeds,
+        [entry.name for entry in run.entries],
+    ]
+    return same == [
+        later.target,
+        later.versions,
+        later.commit,
+        later.seed,
+        [entry.name for entry in later.entries],
+    ]
 
 
 def _joined(run: SeededRun, later: SeededRun) -> SeededRun:
@@ -270,13 +345,20 @@ def _joined(run: SeededRun, later: SeededRun) -> SeededRun:
             found=entry.found + following.found,
             by=entry.by if entry.found >= following.found else following.by,
             untested=sorted({*entry.untested, *following.untested}),
-            seconds=(run.seeds * entry.seconds + later.seeds * following.seconds) / seeds,
+            seconds=(run.seeds * entry.seconds + later.seeds * following.seconds)
+            / seeds,
         )
         for entry, following in zip(run.entries, later.entries, strict=True)
     ]
-    limits = proportion_limits(sum(entry.found for entry in entries), seeds * len(entries), 0.05)
+    limits = proportion_limits(
+        sum(entry.found for entry in entries), seeds * len(entries), 0.05
+    )
     return msgspec.structs.replace(
-        run, command=_seeds_command(run.target, run.seed, seeds), seeds=seeds, entries=entries, limits=list(limits)
+        run,
+        command=_seeds_command(run.target, run.seed, seeds),
+        seeds=seeds,
+        entries=entries,
+        limits=list(limits),
     )
 
 

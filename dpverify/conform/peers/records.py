@@ -30,7 +30,8 @@ class Peer(Record, frozen=True, kw_only=True):
     target: str  # file and function that build the optimizer
     says: str  # docstring of the function
     promise: str
-    epsilon: list[float]  # bounds for 1000 steps at delta = 1e-5; empty if none are certified
+    # bounds for 1000 steps at delta = 1e-5; empty if none are certified
+    epsilon: list[float]
     versions: dict[str, str]
     tests: list[PeerTest]
     severity: str = ""  # severity of the finding, one of SEVERITIES
@@ -92,7 +93,8 @@ class SeededRun(Record, frozen=True, kw_only=True):
     seed: int
     seeds: int
     entries: list[CatalogueEntry]
-    limits: list[float]  # Clopper-Pearson limits of the rate of runs with a fault, each with confidence 95%
+    # Clopper-Pearson limits of the rate of runs with a fault, each with confidence 95%
+    limits: list[float]
 
     @property
     def runs(self) -> int:

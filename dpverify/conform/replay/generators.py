@@ -36,7 +36,9 @@ class Tape(np.random.Generator):
         self.used += count
         return numbers
 
-    def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+    def standard_normal(
+        self, size: Any = None, dtype: Any = np.float64, out: Any = None
+    ) -> Any:
         """Return the next numbers with shape ``size``, or write them to ``out``."""
         if out is not None:
             out[...] = self.take(out.size).reshape(out.shape)
@@ -47,13 +49,17 @@ class Tape(np.random.Generator):
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
         """Return the next numbers, scaled and shifted."""
-        if size is None and (shape := np.broadcast_shapes(np.shape(loc), np.shape(scale))):
+        if size is None and (
+            shape := np.broadcast_shapes(np.shape(loc), np.shape(scale))
+        ):
             size = shape
         return loc + scale * self.standard_normal(size)
 
     def spawn(self, n_children: int) -> list[np.random.Generator]:
         """Return generators whose normal numbers come from this tape while it plays."""
-        return [np.random.Generator(child) for child in self.bit_generator.spawn(n_children)]
+        return [
+            np.random.Generator(child) for child in self.bit_generator.spawn(n_children)
+        ]
 
 
 class GlobalGenerator(NamedTuple):
@@ -69,7 +75,8 @@ class GlobalGenerator(NamedTuple):
 class NoiseSources:
     """Sources of the random numbers of a step besides the given generator."""
 
-    shared: Sequence[GlobalGenerator] = ()  # seeded from the given generator before each step
+    # seeded from the given generator before each step
+    shared: Sequence[GlobalGenerator] = ()
     system: Sequence[str] = ()
     is_seeded: bool = True  # the same state and seed give the same release
     is_replayable: bool = True  # the same state and tape give the same release
@@ -79,7 +86,9 @@ def global_generators() -> list[GlobalGenerator]:
     """Return the shared generators of the libraries that are loaded."""
     generators = [
         GlobalGenerator("random", random.getstate, random.setstate, random.seed),
-        GlobalGenerator("numpy.random", np.random.get_state, np.random.set_state, _seed_numpy),
+        GlobalGenerator(
+            "numpy.random", np.random.get_state, np.random.set_state, _seed_numpy
+        ),
     ]
     torch = sys.modules.get("torch")
     if torch is not None:
@@ -103,10 +112,14 @@ def _of_cuda(torch: Any) -> GlobalGenerator:
     """Return one object for the generators of all graphics cards."""
 
     def states() -> list[bytes]:
-        return [bytes(state.numpy().tobytes()) for state in torch.cuda.get_rng_state_all()]
+        return [
+            bytes(state.numpy().tobytes()) for state in torch.cuda.get_rng_state_all()
+        ]
 
     def restore(states: list[bytes]) -> None:
-        torch.cuda.set_rng_state_all([torch.frombuffer(bytearray(state), dtype=torch.uint8) for state in states])
+        torch.cuda.set_rng_state_all(
+            [torch.frombuffer(bytearray(state), dtype=torch.uint8) for state in states]
+        )
 
     return GlobalGenerator("torch.cuda", states, restore, torch.cuda.manual_seed_all)
 
@@ -128,10 +141,15 @@ def global_generators_kept() -> Iterator[None]:
 
 def used_generators(draw: Callable[[], object]) -> list[GlobalGenerator]:
     """Return the shared generators whose state a call changes."""
-    before = {generator.name: pickle.dumps(generator.state()) for generator in global_generators()}
+    before = {
+        generator.name: pickle.dumps(generator.state())
+        for generator in global_generators()
+    }
     draw()
     return [
-        generator for generator in global_generators() if before.get(generator.name) != pickle.dumps(generator.state())
+        generator
+        for generator in global_generators()
+        if before.get(generator.name) != pickle.dumps(generator.state())
     ]
 
 
@@ -152,11 +170,23 @@ def system_randomness() -> Iterator[set[str]]:
 
     numpy_bits = vars(sys.modules["numpy.random.bit_generator"]).get("randbits")
     with ExitStack() as stack:
-        stack.enter_context(renamed(os.urandom, watched("os.urandom, secrets or random.SystemRandom", os.urandom)))
+        stack.enter_context(
+            renamed(
+                os.urandom,
+                watched("os.urandom, secrets or random.SystemRandom", os.urandom),
+            )
+        )
         if numpy_bits is not None:
-            stack.enter_context(renamed(numpy_bits, watched("a generator of numpy without a seed", numpy_bits)))
+            stack.enter_context(
+                renamed(
+                    numpy_bits,
+                    watched("a generator of numpy without a seed", numpy_bits),
+                )
+            )
         if (torch := sys.modules.get("torch")) is not None:
             seed = torch.Generator.seed
             name = "a generator of PyTorch with a seed of the operating system"
-            stack.enter_context(overridden(torch.Generator, "seed", watched(name, seed)))
+            stack.enter_context(
+                overridden(torch.Generator, "seed", watched(name, seed))
+            )
         yield callers

@@ -37,7 +37,9 @@ def rerouted(function: Any, replacement: Callable[..., Any]) -> Iterator[None]:
         return
     code = function.__code__
     key = f"{function.__module__}.{function.__qualname__}"
-    constants = tuple(key if constant == KEY else constant for constant in _forward.__code__.co_consts)
+    constants = tuple(
+        key if constant == KEY else constant for constant in _forward.__code__.co_consts
+    )
     _replacements[key] = replacement
     function.__code__ = _forward.__code__.replace(co_consts=constants)
     try:
@@ -48,7 +50,9 @@ def rerouted(function: Any, replacement: Callable[..., Any]) -> Iterator[None]:
 
 
 @contextmanager
-def overridden(kind: type, name: str, replacement: Callable[..., Any]) -> Iterator[None]:
+def overridden(
+    kind: type, name: str, replacement: Callable[..., Any]
+) -> Iterator[None]:
     """Replace a method of a compiled class, including for existing objects.
 
     Attributes of such a class cannot be set, so its dictionary is changed. This works in CPython only.
@@ -93,9 +97,22 @@ def _places(original: Any) -> list[tuple[dict[str, Any], str]]:
     loaded = len(sys.modules)
     count, _, places = _known.get(id(original), (-1, None, []))
     if count != loaded:
-        modules = [vars(module) for module in list(sys.modules.values()) if hasattr(module, "__dict__")]
-        holders = [names for names in gc.get_referrers(original) if isinstance(names, dict) and "__builtins__" in names]
+        modules = [
+            vars(module)
+            for module in list(sys.modules.values())
+            if hasattr(module, "__dict__")
+        ]
+        holders = [
+            names
+            for names in gc.get_referrers(original)
+            if isinstance(names, dict) and "__builtins__" in names
+        ]
         namespaces = {id(names): names for names in [*modules, *holders]}
-        places = [(names, key) for names in namespaces.values() for key, value in [*names.items()] if value is original]
+        places = [
+            (names, key)
+            for names in namespaces.values()
+            for key, value in [*names.items()]
+            if value is original
+        ]
         _known[id(original)] = (loaded, original, places)
     return places

@@ -17,5 +17,8 @@ def playing(tape: Tape) -> Iterator[None]:
     def draw(generator: random.Random, mu: float = 0.0, sigma: float = 1.0) -> float:
         return mu + sigma * float(tape.take(1)[0])
 
-    with rerouted(random.Random.gauss, draw), rerouted(random.Random.normalvariate, draw):
+    with (
+        rerouted(random.Random.gauss, draw),
+        rerouted(random.Random.normalvariate, draw),
+    ):
         yield

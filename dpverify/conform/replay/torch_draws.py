@@ -24,7 +24,11 @@ class _Playing(TorchDispatchMode):  # type: ignore[no-untyped-call]  # of its ow
         self.tape = tape
 
     def __torch_dispatch__(
-        self, func: Any, types: Sequence[Any], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+        self,
+        func: Any,
+        types: Sequence[Any],
+        args: Sequence[Any] = (),
+        kwargs: dict[str, Any] | None = None,
     ) -> Any:
         """Run an operator, and replace its result if it draws normal numbers."""
         options = kwargs or {}
@@ -38,10 +42,14 @@ class _Playing(TorchDispatchMode):  # type: ignore[no-untyped-call]  # of its ow
             return self._replace(result, args, options)
         return result
 
-    def _replace(self, result: torch.Tensor, parameters: Sequence[Any], options: dict[str, Any]) -> torch.Tensor:
+    def _replace(
+        self, result: torch.Tensor, parameters: Sequence[Any], options: dict[str, Any]
+    ) -> torch.Tensor:
         mean = parameters[0] if parameters else options.get("mean", 0.0)
         deviation = parameters[1] if len(parameters) > 1 else options.get("std", 1.0)
-        numbers = torch.as_tensor(self.tape.take(result.numel()), device=result.device).reshape(result.shape)
+        numbers = torch.as_tensor(
+            self.tape.take(result.numel()), device=result.device
+        ).reshape(result.shape)
         return result.copy_(mean + deviation * numbers)
 
 

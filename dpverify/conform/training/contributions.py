@@ -12,14 +12,31 @@ from dpverify.conform.records import Promise
 from dpverify.conform.results import ConformanceTest, not_tested
 from dpverify.conform.sensitivity import LENGTHS, LENGTHS_AMONG_ZEROS
 from dpverify.conform.training.data import MODELS, Model, TrainingData, data_with
-from dpverify.conform.training.runs import CODE, DecodedRun, RunPool, Runs, decoded_runs, seed_of
+from dpverify.conform.training.runs import (
+    CODE,
+    DecodedRun,
+    RunPool,
+    Runs,
+    decoded_runs,
+    seed_of,
+)
 
 FEW_LENGTHS = (1.0, 1e6)
-OTHERS = ("zero", "opposite", "alike", "huge and opposite", "random", "short and long by turns")
+OTHERS = (
+    "zero",
+    "opposite",
+    "alike",
+    "huge and opposite",
+    "random",
+    "short and long by turns",
+)
 FEW_OTHERS = ("zero", "opposite")
-HIDDEN = (-0.5, 0.0, 1e3, 1e6)  # cancelling part of two positions: -0.5 times the gradient, or in clip lengths
+# cancelling part of two positions: -0.5 times the gradient, or in clip lengths
+HIDDEN = (-0.5, 0.0, 1e3, 1e6)
 TRIES = 6  # most runs with different batches; fewer if every step had a changed record
-ROUNDING = 1e-4  # relative; float32 updates are differences of weights that are large compared with an update
+# relative; float32 updates are differences of weights that are large compared with an
+# update
+ROUNDING = 1e-4
 
 
 class Example(NamedTuple):
@@ -58,7 +75,9 @@ def equal_contributions_test(pool: RunPool) -> ConformanceTest:
 class _ContributionSearch:
     """Search for the largest change on one model, in units of the allowed change."""
 
-    def __init__(self, runs: Runs, promise: Promise, dimension: int, seed: int, model: Model) -> None:
+    def __init__(
+        self, runs: Runs, promise: Promise, dimension: int, seed: int, model: Model
+    ) -> None:
         self.runs = runs
         self.promise = promise
         self.dimension = dimension
@@ -68,18 +87,30 @@ class _ContributionSearch:
         self.where = ""
         self.steps: set[int] = set()
         self.sizes: set[int] = set()  # sizes of batches that had a changed record
-        self._without: tuple[Any, Any] | None = None  # cached updates of the last run without the changed records
-        self.clipped: dict[float, float] = {}  # gradient norm in clip lengths -> largest change
+        # cached updates of the last run without the changed records
+        self._without: tuple[Any, Any] | None = None
+        # gradient norm in clip lengths -> largest change
+        self.clipped: dict[float, float] = {}
 
     def run(self) -> None:
         """Try all examples in one run, then the worst examples in further runs until each step had a changed record."""
         place = MODELS.index(self.model)
         seeds = [seed_of(self.seed, 1, place, number) for number in range(TRIES)]
-        decoded = decoded_runs(self.runs, self.promise, self.promise.examples, self.dimension, seeds, self.model)
+        decoded = decoded_runs(
+            self.runs,
+            self.promise,
+            self.promise.examples,
+            self.dimension,
+            seeds,
+            self.model,
+        )
         for number, run in enumerate(decoded):
             rng = np.random.default_rng([self.seed, 2, place, number])
             changed = separate_records(run, self.steps, rng)
-            new = set(np.flatnonzero(run.members[:, changed].any(axis=1)).tolist()) - self.steps
+            new = (
+                set(np.flatnonzero(run.members[:, changed].any(axis=1)).tolist())
+                - self.steps
+            )
             if number and not new:
                 continue
             self._try_all(run, changed, few=number > 0, rng=rng)
@@ -91,15 +122,33 @@ class _ContributionSearch:
         for coded in pool.runs:
             if self._has_all_sizes(coded):
                 continue
-            (run,) = decoded_runs(self.runs, self.promise, pool.records, self.dimension, [coded.seed], self.model)
+            (run,) = decoded_runs(
+                self.runs,
+                self.promise,
+                pool.records,
+                self.dimension,
+                [coded.seed],
+                self.model,
+            )
             rng = np.random.default_rng([self.seed, 3, coded.seed])
-            tried = {step for step, size in enumerate(run.members.sum(axis=1).tolist()) if size in self.sizes}
+            tried = {
+                step
+                for step, size in enumerate(run.members.sum(axis=1).tolist())
+                if size in self.sizes
+            }
             self._try_all(run, separate_records(run, tried, rng), few=True, rng=rng)
 
     def _has_all_sizes(self, run: DecodedRun) -> bool:
         return set(run.members.sum(axis=1).tolist()) <= {0, *self.sizes}
 
-    def _try_all(self, run: DecodedRun, changed: Sequence[int], *, few: bool, rng: np.random.Generator) -> None:
+    def _try_all(
+        self,
+        run: DecodedRun,
+        changed: Sequence[int],
+        *,
+        few: bool,
+        rng: np.random.Generator,
+    ) -> None:
         present = run.members[:, changed].any(axis=1)
         self.steps |= set(np.flatnonzero(present).tolist())
         self.sizes |= set(run.members[present].sum(axis=1).tolist())
@@ -112,7 +161,9 @@ class _ContributionSearch:
         slant = rng.standard_normal(self.dimension)
         slant /= np.linalg.norm(slant)
         equal = np.full(self.dimension, self.dimension**-0.5)
-        for number, kind in enumerate(FEW_OTHERS if few or self.model != "linear" else OTHERS):
+        for number, kind in enumerate(
+            FEW_OTHERS if few or self.model != "linear" else OTHERS
+        ):
             direction = -equal if number % 2 else slant
             other_records = {
                 "zero": np.zeros((size, self.dimension)),
@@ -120,7 +171,9 @@ class _ContributionSearch:
                 "alike": np.tile(clip * direction, (size, 1)),
                 "huge and opposite": np.tile(-1e6 * clip * direction, (size, 1)),
                 "random": clip * rng.standard_normal((size, self.dimension)),
-                "short and long by turns": clip * np.resize([0.1, 30.0], (size, 1)) * direction,
+                "short and long by turns": clip
+                * np.resize([0.1, 30.0], (size, 1))
+                * direction,
             }[kind]
             lengths = LENGTHS_AMONG_ZEROS if kind == "zero" else LENGTHS
             for length in FEW_LENGTHS if few else lengths:
@@ -132,18 +185,36 @@ class _ContributionSearch:
         for length in FEW_LENGTHS if few else LENGTHS:
             for amount in HIDDEN:
                 gradient = length * clip * slant
-                hidden = amount * gradient if amount < 0 else amount * clip * np.roll(slant, 1)
+                hidden = (
+                    amount * gradient
+                    if amount < 0
+                    else amount * clip * np.roll(slant, 1)
+                )
                 words = f"a gradient of {length:g} clip lengths"
-                words += f", positions that cancel in {amount:g} clip lengths" if amount > 0 else ", positions alike"
-                yield Example(words if amount else f"{words} in one position", gradient, zero, hidden)
+                words += (
+                    f", positions that cancel in {amount:g} clip lengths"
+                    if amount > 0
+                    else ", positions alike"
+                )
+                yield Example(
+                    words if amount else f"{words} in one position",
+                    gradient,
+                    zero,
+                    hidden,
+                )
 
     def _try(self, run: DecodedRun, changed: Sequence[int], example: Example) -> None:
         present = self.runs.updates(self._data(changed, example, 1.0), run.seed)
         absent = self._absent(run, changed, example)
         steps = min(len(present), len(absent), self.promise.steps)
-        changes = np.linalg.norm(present[:steps] - absent[:steps], axis=1) / self.promise.sensitivity
+        changes = (
+            np.linalg.norm(present[:steps] - absent[:steps], axis=1)
+            / self.promise.sensitivity
+        )
         length = float(f"{np.linalg.norm(example.gradient) / self.promise.clip:.6g}")
-        self.clipped[length] = max(self.clipped.get(length, 0.0), float(changes.max(initial=0.0)))
+        self.clipped[length] = max(
+            self.clipped.get(length, 0.0), float(changes.max(initial=0.0))
+        )
         step = int(np.argmax(changes)) if steps else 0
         if steps and changes[step] > self.largest:
             self.largest = float(changes[step])
@@ -156,10 +227,15 @@ class _ContributionSearch:
             return self.runs.updates(self._data(changed, example, -1.0), run.seed)
         key = (run.seed, example.others.tobytes())
         if self._without is None or self._without[0] != key:
-            self._without = (key, self.runs.updates(self._data(changed, example, 0.0), run.seed))
+            self._without = (
+                key,
+                self.runs.updates(self._data(changed, example, 0.0), run.seed),
+            )
         return self._without[1]
 
-    def _data(self, changed: Sequence[int], example: Example, factor: float) -> TrainingData:
+    def _data(
+        self, changed: Sequence[int], example: Example, factor: float
+    ) -> TrainingData:
         gradients = example.others.copy()
         gradients[changed] = factor * example.gradient
         hidden = np.zeros_like(gradients)
@@ -174,7 +250,10 @@ class _ContributionSearch:
         if not self.steps:
             return not_tested(name, "no record is in a batch")
         factor = self.promise.sensitivity * self.promise.divisor / self.promise.clip
-        curve = ", ".join(f"{length:g}: {factor * size:.4g}" for length, size in sorted(self.clipped.items()))
+        curve = ", ".join(
+            f"{length:g}: {factor * size:.4g}"
+            for length, size in sorted(self.clipped.items())
+        )
         finding = f"one record changes an update by {self.largest * allowed:.6g}; at most {allowed:.6g} is allowed"
         finding += f" ({self.where}); largest change by the length of its gradient, in clip lengths: {curve}"
         steps = ranges([step + 1 for step in sorted(self.steps)])
@@ -182,7 +261,9 @@ class _ContributionSearch:
         return ConformanceTest(name, self.largest <= 1 + ROUNDING, finding, sees)
 
 
-def separate_records(run: DecodedRun, used_steps: set[int], rng: np.random.Generator) -> list[int]:
+def separate_records(
+    run: DecodedRun, used_steps: set[int], rng: np.random.Generator
+) -> list[int]:
     """Choose records such that no two share a batch, so that each step has at most one of them.
 
     Records of steps outside ``used_steps`` come first.

@@ -9,7 +9,8 @@ import numpy as np
 
 Model: TypeAlias = Literal["linear", "sequence", "convolution"]
 MODELS: tuple[Model, ...] = ("linear", "sequence", "convolution")
-SIGNS = np.array([1.0, -1.0])  # weights of the two positions in the loss, so that positions can cancel
+# weights of the two positions in the loss, so that positions can cancel
+SIGNS = np.array([1.0, -1.0])
 KERNEL = 2  # kernel width of the convolution, in positions
 SHAPES: dict[Model, str] = {
     "linear": "(records, dimension)",
@@ -22,17 +23,20 @@ SHAPES: dict[Model, str] = {
 class TrainingData:
     """Records chosen by the tests, and the model to be trained on them.
 
-    The loss of a record is an inner product of the weights with numbers of the record. So its gradient is known and
-    does not depend on initial weights, learning rates or earlier noise.
+    The loss of a record is an inner product of the weights with numbers of the record.
+    So its gradient is known and does not depend on initial weights, learning rates or
+    earlier noise.
 
     Parameters
     ----------
     inputs : array
-        One row per record. Its shape depends on the model: ``(records, dimension)`` for ``"linear"``, ``(records, 2,
-        dimension)`` for ``"sequence"``, ``(records, dimension / 2, 3)`` for ``"convolution"``.
+        One row per record. Its shape depends on the model: ``(records, dimension)`` for
+        ``"linear"``, ``(records, 2, dimension)`` for ``"sequence"``, ``(records,
+        dimension / 2, 3)`` for ``"convolution"``.
     model : {"linear", "sequence", "convolution"}
-        The model. ``"linear"`` has two layers; the gradient is the record. ``"sequence"`` applies one linear layer to
-        two positions; the gradient is their difference. ``"convolution"`` applies a kernel of width 2 to 3 positions.
+        The model. ``"linear"`` has two layers; the gradient is the record.
+        ``"sequence"`` applies one linear layer to two positions; the gradient is their
+        difference. ``"convolution"`` applies a kernel of width 2 to 3 positions.
 
     Examples
     --------
@@ -58,7 +62,9 @@ class TrainingData:
     @property
     def dimension(self) -> int:
         """Number of weights, at least 2."""
-        width = self.inputs.shape[1] if self.model != "sequence" else self.inputs.shape[2]
+        width = (
+            self.inputs.shape[1] if self.model != "sequence" else self.inputs.shape[2]
+        )
         return int(width) * (KERNEL if self.model == "convolution" else 1)
 
     @property
@@ -81,7 +87,11 @@ class TrainingData:
         -------
         array of float64, of shape (number of records, dimension)
         """
-        records = self.inputs if indices is None else self.inputs[np.asarray(indices, dtype=int)]
+        records = (
+            self.inputs
+            if indices is None
+            else self.inputs[np.asarray(indices, dtype=int)]
+        )
         if self.model == "linear":
             return records.copy()
         if self.model == "sequence":
@@ -122,7 +132,9 @@ class TrainingData:
         return build_data(self, dtype)
 
 
-def data_with(gradients: Any, model: Model = "linear", hidden: Any = 0.0) -> TrainingData:
+def data_with(
+    gradients: Any, model: Model = "linear", hidden: Any = 0.0
+) -> TrainingData:
     """Return data with these gradients.
 
     ``hidden`` is added to both positions of a sequence or convolution. It cancels and does not change the gradients.
@@ -135,4 +147,9 @@ def data_with(gradients: Any, model: Model = "linear", hidden: Any = 0.0) -> Tra
         return TrainingData(np.stack([g + hidden, hidden], axis=1), model)
     kernels = g.reshape(len(g), -1, KERNEL)
     middle = hidden.reshape(kernels.shape)[:, :, 0]
-    return TrainingData(np.stack([kernels[:, :, 0] + middle, middle, middle - kernels[:, :, 1]], axis=2), model)
+    return TrainingData(
+        np.stack(
+            [kernels[:, :, 0] + middle, middle, middle - kernels[:, :, 1]], axis=2
+        ),
+        model,
+    )

@@ -21,7 +21,15 @@ from dpverify.conform.training.data import TrainingData
 from dpverify.conform.training.run import training_tests
 from dpverify.conform.training.runs import NAME, LocalRuns, Training
 from dpverify.foreign import ForeignError, error_text, foreign_code
-from dpverify.processes import SAFE_PATH, START_SECONDS, ProcessStartError, begin, end_group, own_group, starting
+from dpverify.processes import (
+    SAFE_PATH,
+    START_SECONDS,
+    ProcessStartError,
+    begin,
+    end_group,
+    own_group,
+    starting,
+)
 
 ROUNDING = 1e-5  # relative to the promised deviation
 GRACE = 1.0  # seconds in which a process must end after it closes its connection
@@ -31,7 +39,13 @@ Load = Callable[[], Training]
 
 
 def training_tests_on_ranks(
-    load: Load, promise: Promise, ranks: int, limit: float, seed: int, alpha: float, count: int
+    load: Load,
+    promise: Promise,
+    ranks: int,
+    limit: float,
+    seed: int,
+    alpha: float,
+    count: int,
 ) -> Iterator[ConformanceTest]:
     """Yield all tests of a training on ranks, and the test whether the ranks agree.
 
@@ -69,9 +83,19 @@ class RankedRuns:
             for rank in range(self._ranks):
                 ours, theirs = context.Pipe()
                 store = str(Path(self._folder.name) / "store")
-                arguments = (theirs, rank, self._ranks, store, self._load, self._promise)
+                arguments = (
+                    theirs,
+                    rank,
+                    self._ranks,
+                    store,
+                    self._load,
+                    self._promise,
+                )
                 with starting():
-                    process = context.Process(target=begin, args=(os.environ.get(SAFE_PATH), _serve, arguments))
+                    process = context.Process(
+                        target=begin,
+                        args=(os.environ.get(SAFE_PATH), _serve, arguments),
+                    )
                     process.start()
                 theirs.close()
                 self._processes.append(process)
@@ -82,7 +106,12 @@ class RankedRuns:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -105,10 +134,14 @@ class RankedRuns:
         steps = min(counts)
         self._runs += 1
         if len(set(counts)) > 1:
-            self._counts = self._counts or f"{' and '.join(map(str, counts))} updates in one run"
+            self._counts = (
+                self._counts or f"{' and '.join(map(str, counts))} updates in one run"
+            )
         for answer in answers[1:]:
             differences = np.abs(answer[:steps] - answers[0][:steps])
-            self._difference = max(self._difference, float(np.max(differences, initial=0.0)))
+            self._difference = max(
+                self._difference, float(np.max(differences, initial=0.0))
+            )
         return answers[0]
 
     def _answers(self, limit: float | None) -> list[Any]:
@@ -116,14 +149,22 @@ class RankedRuns:
         answers: dict[int, Any] = {}
         since = time.monotonic()
         while len(answers) < self._ranks:
-            waiting = [pipe for rank, pipe in enumerate(self._pipes) if rank not in answers]
+            waiting = [
+                pipe for rank, pipe in enumerate(self._pipes) if rank not in answers
+            ]
             left = None if limit is None else max(0.0, since + limit - time.monotonic())
             ready = wait(waiting, left)
             if not ready:
-                late = ", ".join(str(rank) for rank in range(self._ranks) if rank not in answers)
+                late = ", ".join(
+                    str(rank) for rank in range(self._ranks) if rank not in answers
+                )
                 if not self._runs and limit == START_SECONDS:
-                    raise ProcessStartError(f"rank {late} did not start within {limit:g} s")
-                raise ForeignError(f"{NAME} on rank {late}", f"did not return within {limit:g} s")
+                    raise ProcessStartError(
+                        f"rank {late} did not start within {limit:g} s"
+                    )
+                raise ForeignError(
+                    f"{NAME} on rank {late}", f"did not return within {limit:g} s"
+                )
             for pipe in ready:
                 rank = self._pipes.index(pipe)  # type: ignore[arg-type]  # wait returns what it was given
                 try:
@@ -148,9 +189,17 @@ class RankedRuns:
 
     def _cause(self, rank: int, error: ForeignError) -> ForeignError:
         """Return the error of ``rank`` or, if another rank has ended and thus caused it, the error that it ended."""
-        other_ranks = {process.sentinel: number for number, process in enumerate(self._processes) if number != rank}
+        other_ranks = {
+            process.sentinel: number
+            for number, process in enumerate(self._processes)
+            if number != rank
+        }
         ended = wait([*other_ranks], GRACE) if self._processes[rank].is_alive() else []
-        return self._ended(min(other_ranks[sentinel] for sentinel in ended)) if ended else error
+        return (
+            self._ended(min(other_ranks[sentinel] for sentinel in ended))
+            if ended
+            else error
+        )
 
     def agreement_test(self) -> ConformanceTest:
         """Test whether all ranks release the same updates."""
@@ -159,24 +208,39 @@ class RankedRuns:
         if self._counts:
             finding += f"; the ranks yield {self._counts}"
         sees = f"ranks whose updates differ by more than {ROUNDING:g} promised deviations, or in number"
-        return ConformanceTest("ranks", relative <= ROUNDING and not self._counts, finding, sees)
+        return ConformanceTest(
+            "ranks", relative <= ROUNDING and not self._counts, finding, sees
+        )
 
 
-def _serve(pipe: Connection, rank: int, ranks: int, store: str, load: bytes, promise: Promise) -> None:
+def _serve(
+    pipe: Connection, rank: int, ranks: int, store: str, load: bytes, promise: Promise
+) -> None:
     """Join the group, load the training, and answer requests until the parent closes the pipe."""
     own_group()
-    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks), MASTER_ADDR=HOST)
+    os.environ.update(
+        RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks), MASTER_ADDR=HOST
+    )
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     try:
         from dpverify.problems.networks.oracle import load_torch
 
         torch = load_torch()
         torch.set_num_threads(1)
-        torch.distributed.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=ranks)
+        torch.distributed.init_process_group(
+            "gloo", init_method=f"file://{store}", rank=rank, world_size=ranks
+        )
         with foreign_code("import"):
             make = pickle.loads(load)()
     except Exception as error:  # noqa: BLE001  the parent raises it
-        pipe.send(("error", error.reason if isinstance(error, ForeignError) else f"raised {error_text(error)}"))
+        pipe.send(
+            (
+                "error",
+                error.reason
+                if isinstance(error, ForeignError)
+                else f"raised {error_text(error)}",
+            )
+        )
         return
     pipe.send(("ready", None))
     runs = LocalRuns(make, promise)

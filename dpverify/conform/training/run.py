@@ -20,27 +20,49 @@ from dpverify.conform.records import Promise
 from dpverify.conform.results import Conformance, ConformanceTest, not_tested
 from dpverify.conform.run import check_options
 from dpverify.conform.sampling import sampling_tests
-from dpverify.conform.training.contributions import contribution_tests, equal_contributions_test
+from dpverify.conform.training.contributions import (
+    contribution_tests,
+    equal_contributions_test,
+)
 from dpverify.conform.training.data import data_with
-from dpverify.conform.training.runs import CODE, CountedRuns, LocalRuns, RunPool, Runs, Training, pool_of, seed_of
+from dpverify.conform.training.runs import (
+    CODE,
+    CountedRuns,
+    LocalRuns,
+    RunPool,
+    Runs,
+    Training,
+    pool_of,
+    seed_of,
+)
 from dpverify.conform.training.sizes import largest_size, size_tests, steps_test
 from dpverify.foreign import originals_watched
 
-NOISE_DIGITS = 4  # decimals in which noise is compared, because differences of weights are rounded
+# decimals in which noise is compared, because differences of weights are rounded
+NOISE_DIGITS = 4
 NOISE_PARTS = 6  # number of tests that share the level
 
 
-def noise_tests(pool: RunPool, promise: Promise, alpha: float) -> Iterator[ConformanceTest]:
+def noise_tests(
+    pool: RunPool, promise: Promise, alpha: float
+) -> Iterator[ConformanceTest]:
     """Test the noise of all coordinates and steps at total level ``alpha``."""
     steps = min(pool.fewest_steps, promise.steps)
     noise = pool.noise(steps)
     x = noise / promise.deviation
     yield _fresh_test(noise, np.round(x, NOISE_DIGITS))
     part = alpha / NOISE_PARTS
-    where = f"steps 1 to {steps}" if steps == promise.steps else f"steps 1 to {steps} of {promise.steps}"
+    where = (
+        f"steps 1 to {steps}"
+        if steps == promise.steps
+        else f"steps 1 to {steps} of {promise.steps}"
+    )
     mean = _mean(x, part)
     scale = scale_test(SCALE, x, part, promise.dtype)
-    if not scale.passed and scale_test(SCALE, x - x.mean(axis=0), part, promise.dtype).passed:
+    if (
+        not scale.passed
+        and scale_test(SCALE, x - x.mean(axis=0), part, promise.dtype).passed
+    ):
         scale = replace(scale, because=MEAN)
     elif not mean.passed and _mean(x / (x.std() or 1.0), part).passed:
         mean = replace(mean, because=SCALE)
@@ -48,15 +70,20 @@ def noise_tests(pool: RunPool, promise: Promise, alpha: float) -> Iterator[Confo
     yield mean
     because = MEAN if scale.because or scale.passed else SCALE
     centred = x - x.mean(axis=0)
-    plain_noise = centred / (centred.std() or 1.0)  # tests that still fail have another cause
-    for result, plain in zip(law_tests(x, promise, part), law_tests(plain_noise, promise, part), strict=True):
+    # tests that still fail have another cause
+    plain_noise = centred / (centred.std() or 1.0)
+    for result, plain in zip(
+        law_tests(x, promise, part), law_tests(plain_noise, promise, part), strict=True
+    ):
         yield replace(result, because=because if plain.passed else "")
 
 
 def _fresh_test(noise: Any, rounded: Any) -> ConformanceTest:
     """Test that no update recurs in another step or run, and that every number has noise."""
     updates = rounded.reshape(-1, rounded.shape[2])
-    is_repeated = len(updates) - len(np.unique(updates, axis=0)) > chance_repeats(len(updates))
+    is_repeated = len(updates) - len(np.unique(updates, axis=0)) > chance_repeats(
+        len(updates)
+    )
     silent_numbers = np.flatnonzero(~noise.any(axis=(0, 1))) + 1
     silent_steps = np.flatnonzero(~noise.any(axis=(0, 2))) + 1
     finding = "no noise is used twice"
@@ -89,7 +116,12 @@ def last_batch_test(pool: RunPool, promise: Promise) -> ConformanceTest:
     if len(wrong):
         run, step = wrong[0]
         finding = f"the batch of step {step + 1} has {sizes[run, step]} records, {expected[step]} are promised"
-    return ConformanceTest("last batch", not len(wrong), finding, "a last batch that is dropped, filled up or cut")
+    return ConformanceTest(
+        "last batch",
+        not len(wrong),
+        finding,
+        "a last batch that is dropped, filled up or cut",
+    )
 
 
 RUNS = 200  # pairs of runs whose batches and noise are tested
@@ -111,37 +143,45 @@ def conformance_of_training(
 ) -> Conformance:
     """Test whether a whole training keeps the assumptions of its accounting.
 
-    The tests choose data sets and models, run the training many times, and examine only its updates. With the same
-    seed, two data sets of the same size have the same batches and the same noise. The difference of the two runs then
-    shows which records each batch has and how much each record contributes.
+    The tests choose data sets and models, run the training many times, and examine only
+    its updates. With the same seed, two data sets of the same size have the same
+    batches and the same noise. The difference of the two runs then shows which records
+    each batch has and how much each record contributes.
 
     Parameters
     ----------
     make : callable
-        ``make(dataset, seed)`` builds model, loader, engine and optimizer for a :class:`TrainingData`, and returns an
-        iterator of the released updates, one per step. An update is the noisy gradient, or the change of the weights
-        at learning rate 1 without momentum; its sign does not matter. It is an array, a tensor, or a list of them, with
-        one number per weight in the order of the model's parameters. Any other released numbers, such as running
-        statistics, must follow the weights. All randomness must come from ``seed``; the global generators of Python,
-        numpy and PyTorch are seeded with it before the call.
+        ``make(dataset, seed)`` builds model, loader, engine and optimizer for a
+        :class:`TrainingData`, and returns an iterator of the released updates, one per
+        step. An update is the noisy gradient, or the change of the weights at learning
+        rate 1 without momentum; its sign does not matter. It is an array, a tensor, or
+        a list of them, with one number per weight in the order of the model's
+        parameters. Any other released numbers, such as running statistics, must follow
+        the weights. All randomness must come from ``seed``; the global generators of
+        Python, numpy and PyTorch are seeded with it before the call.
     promise : Promise
-        Assumptions of the accounting. ``steps`` is the number of updates; ``examples`` and ``batch`` are the sizes of
-        the data set and of a batch. The tests choose the dimension. With Poisson sampling and ``"add-remove"``
-        neighbours, the training is also run with other numbers of records.
+        Assumptions of the accounting. ``steps`` is the number of updates; ``examples``
+        and ``batch`` are the sizes of the data set and of a batch. The tests choose the
+        dimension. With Poisson sampling and ``"add-remove"`` neighbours, the training
+        is also run with other numbers of records.
     seed : int
         Seed of all random draws, at least 0.
     alpha : float
-        Upper bound on the probability that a correct training fails any test, above 0 and below 1.
+        Upper bound on the probability that a correct training fails any test, above 0
+        and below 1.
     count : int
-        Pairs of runs whose batches and noise are tested, at least 50. More pairs detect smaller faults.
+        Pairs of runs whose batches and noise are tested, at least 50. More pairs detect
+        smaller faults.
     ranks : int
-        Number of processes that train together, 1 to 4. If it is above 1, each process joins a ``torch.distributed``
-        process group (gloo, CPU) before ``make`` is called. All processes get the same data set and the same seed, and
-        must yield the same updates. The training must be picklable.
+        Number of processes that train together, 1 to 4. If it is above 1, each process
+        joins a ``torch.distributed`` process group (gloo, CPU) before ``make`` is
+        called. All processes get the same data set and the same seed, and must yield
+        the same updates. The training must be picklable.
     timeout : float
-        Time limit in seconds for one call of the training (to build it or to compute an update) or, on ranks, for one
-        run. By default 0: there is no limit, and a training without ranks runs in this process. Otherwise it runs in a
-        separate process and must be picklable.
+        Time limit in seconds for one call of the training (to build it or to compute an
+        update) or, on ranks, for one run. By default 0: there is no limit, and a
+        training without ranks runs in this process. Otherwise it runs in a separate
+        process and must be picklable.
 
     Returns
     -------
@@ -151,8 +191,9 @@ def conformance_of_training(
     Raises
     ------
     ValueError
-        If an argument is out of range, if the promise has ``covariance``, ``memory``, ``adaptive_clip``,
-        ``clip_schedule``, a ``statistic`` or a type of 16 bits, or if the training must be pickled and cannot be.
+        If an argument is out of range, if the promise has ``covariance``, ``memory``,
+        ``adaptive_clip``, ``clip_schedule``, a ``statistic`` or a type of 16 bits, or
+        if the training must be pickled and cannot be.
 
     Examples
     --------
@@ -175,7 +216,13 @@ def conformance_of_training(
     if timeout == 0.0 or ranks > 1:
         if ranks > 1:
             packed("training", make)
-        return Conformance(list(all_training_tests(make, load, promise, ranks, timeout, seed, alpha, count)))
+        return Conformance(
+            list(
+                all_training_tests(
+                    make, load, promise, ranks, timeout, seed, alpha, count
+                )
+            )
+        )
     data = packed("training", (make, promise))
     tests = run_apart(timeout, _tests_apart, data, seed, alpha, count)
     return Conformance(list(judged("this training", tests)))
@@ -203,12 +250,16 @@ def _itself(make: Training) -> Training:
     return make
 
 
-def _tests_apart(data: bytes, seed: int, alpha: float, count: int) -> Iterator[ConformanceTest]:
+def _tests_apart(
+    data: bytes, seed: int, alpha: float, count: int
+) -> Iterator[ConformanceTest]:
     make, promise = unpacked("training", data)
     yield from training_tests(LocalRuns(make, promise), promise, seed, alpha, count)
 
 
-def check_training_options(promise: Promise, seed: int, alpha: float, count: int, ranks: int) -> None:
+def check_training_options(
+    promise: Promise, seed: int, alpha: float, count: int, ranks: int
+) -> None:
     """Raise ValueError for options out of range and for promises that trainings cannot be tested for."""
     check_options(seed, alpha, 0)
     if count < LEAST_RUNS:
@@ -216,14 +267,22 @@ def check_training_options(promise: Promise, seed: int, alpha: float, count: int
     if not 1 <= ranks <= MOST_RANKS:
         raise ValueError(f"ranks must be 1 to {MOST_RANKS}, got ranks={ranks}.")
     if promise.examples > MOST_EXAMPLES:
-        raise ValueError(f"examples must be at most {MOST_EXAMPLES} for a training, got examples={promise.examples}.")
+        raise ValueError(
+            f"examples must be at most {MOST_EXAMPLES} for a training, got examples={promise.examples}."
+        )
     for name in ("covariance", "memory", "clip_schedule", "statistic"):
         if getattr(promise, name) is not None:
-            raise ValueError(f"{name} must be None for a training: it is tested with the same noise in each step.")
+            raise ValueError(
+                f"{name} must be None for a training: it is tested with the same noise in each step."
+            )
     if promise.dtype not in ("float64", "float32"):
-        raise ValueError(f"dtype must be float64 or float32 for a training, got dtype={promise.dtype!r}.")
+        raise ValueError(
+            f"dtype must be float64 or float32 for a training, got dtype={promise.dtype!r}."
+        )
     if promise.adaptive_clip:
-        raise ValueError("adaptive_clip must be False for a training: it is tested with one clip length.")
+        raise ValueError(
+            "adaptive_clip must be False for a training: it is tested with one clip length."
+        )
 
 
 def training_tests(
@@ -240,7 +299,9 @@ def training_tests(
     yield ConformanceTest("finite numbers", not counted.not_finite, finding, sees)
 
 
-def _tests(runs: Runs, promise: Promise, seed: int, alpha: float, count: int) -> Iterator[ConformanceTest]:
+def _tests(
+    runs: Runs, promise: Promise, seed: int, alpha: float, count: int
+) -> Iterator[ConformanceTest]:
     dimension = largest_size(promise)
     same = _generator_test(runs, promise, dimension, seed)
     yield same
@@ -266,13 +327,19 @@ def _tests(runs: Runs, promise: Promise, seed: int, alpha: float, count: int) ->
     yield from noise_tests(pool, promise, part)
 
 
-def _generator_test(runs: Runs, promise: Promise, dimension: int, seed: int) -> ConformanceTest:
+def _generator_test(
+    runs: Runs, promise: Promise, dimension: int, seed: int
+) -> ConformanceTest:
     """Test whether two runs with the same seed and data are equal; most other tests compare such runs."""
     data = data_with(np.eye(promise.examples, dimension) * CODE * promise.clip)
     first = runs.updates(data, seed_of(seed, 0))
     second = runs.updates(data, seed_of(seed, 0))
     same = np.array_equal(first, second)
-    finding = "the same seed gives the same updates" if same else "the same seed gives different updates"
+    finding = (
+        "the same seed gives the same updates"
+        if same
+        else "the same seed gives different updates"
+    )
     if not same:
         finding += "; only noise is tested"
     sees = "batches or noise that do not come from the seed"

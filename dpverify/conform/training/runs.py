@@ -38,13 +38,15 @@ class LocalRuns:
 
     def __init__(self, make: Training, promise: Promise) -> None:
         self._make = make
-        self._most = promise.steps + 1  # detects a wrong number of updates, even an infinite one
+        # detects a wrong number of updates, even an infinite one
+        self._most = promise.steps + 1
 
     def updates(self, data: TrainingData, seed: int) -> Any:
         """Return the updates of a run, at most one more than promised."""
         loaded = TORCH in sys.modules
         updates = self._run(data, seed)
-        if TORCH in sys.modules and not loaded:  # the training imported torch, whose generator was not seeded
+        # the training imported torch, whose generator was not seeded
+        if TORCH in sys.modules and not loaded:
             updates = self._run(data, seed)
         return updates
 
@@ -53,7 +55,9 @@ class LocalRuns:
             for generator in global_generators():
                 generator.seed(seed)
             with foreign_code(NAME):
-                updates = iter(self._make(TrainingData(data.inputs.copy(), data.model), seed))
+                updates = iter(
+                    self._make(TrainingData(data.inputs.copy(), data.model), seed)
+                )
             rows: list[Any] = []
             while len(rows) < self._most:
                 with foreign_code(NAME):
@@ -81,7 +85,9 @@ class CountedRuns:
         if bad.any():
             rows = np.flatnonzero(bad.any(axis=1))
             self.not_finite += len(rows)
-            self.first = self.first or f"update {rows[0] + 1} of a run on {len(data)} records"
+            self.first = (
+                self.first or f"update {rows[0] + 1} of a run on {len(data)} records"
+            )
         return np.where(bad, 0.0, updates)
 
 
@@ -97,7 +103,9 @@ class Pair(NamedTuple):
         return self.first - self.second
 
 
-def pair_of_runs(runs: Runs, first: TrainingData, second: TrainingData, seed: int) -> Pair:
+def pair_of_runs(
+    runs: Runs, first: TrainingData, second: TrainingData, seed: int
+) -> Pair:
     """Run the training on two data sets with the same seed and return both runs."""
     left = runs.updates(first, seed)
     right = runs.updates(second, seed)
@@ -121,7 +129,9 @@ def checked(rows: list[Any], data: TrainingData) -> Any:
     for step, row in enumerate(rows):
         if len(row) < least or len(row) != len(rows[0]):
             rule = f"must have at least {least} numbers, one per weight, always as many"
-            raise ForeignError(NAME, f"yields update {step + 1} of {len(row)} numbers; it {rule}")
+            raise ForeignError(
+                NAME, f"yields update {step + 1} of {len(row)} numbers; it {rule}"
+            )
     return np.array(rows)
 
 
@@ -130,8 +140,11 @@ def seed_of(seed: int, *place: int) -> int:
     return int(np.random.default_rng([seed, *place]).integers(SEEDS))
 
 
-CODE = 0.5  # norm, in clip lengths, of the unclipped gradients that identify the records of a batch
-LEAST_SHARE = 0.05  # a record with more than this fraction of the promised contribution counts as in the batch
+# norm, in clip lengths, of the unclipped gradients that identify the records of a batch
+CODE = 0.5
+# a record with more than this fraction of the promised contribution counts as in the
+# batch
+LEAST_SHARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -183,7 +196,9 @@ class RunPool:
         """Return a function for the sampling tests that returns the batches of the next run at each call."""
         order = iter([*self.runs, *self.runs])
 
-        def batches(examples: int, steps: int, rng: np.random.Generator) -> Iterable[Any]:
+        def batches(
+            examples: int, steps: int, rng: np.random.Generator
+        ) -> Iterable[Any]:
             del examples, rng
             run = next(order)
             return (np.flatnonzero(row) for row in run.members[:steps])
@@ -192,7 +207,12 @@ class RunPool:
 
 
 def decoded_runs(
-    runs: Runs, promise: Promise, records: int, dimension: int, seeds: Iterable[int], model: Model = "linear"
+    runs: Runs,
+    promise: Promise,
+    records: int,
+    dimension: int,
+    seeds: Iterable[int],
+    model: Model = "linear",
 ) -> Iterator[DecodedRun]:
     """Run the training with each seed twice: with gradients of 0, and with gradients that identify the batches."""
     code = np.eye(records, dimension) * CODE * promise.clip
@@ -205,7 +225,11 @@ def decoded_runs(
         yield DecodedRun(seed, pair.second, shares, len(pair.second))
 
 
-def pool_of(runs: Runs, promise: Promise, records: int, dimension: int, seed: int, count: int) -> RunPool:
+def pool_of(
+    runs: Runs, promise: Promise, records: int, dimension: int, seed: int, count: int
+) -> RunPool:
     """Return ``count`` decoded runs on data sets of this size."""
     seeds = [seed_of(seed, records, run) for run in range(count)]
-    return RunPool(records, list(decoded_runs(runs, promise, records, dimension, seeds)))
+    return RunPool(
+        records, list(decoded_runs(runs, promise, records, dimension, seeds))
+    )

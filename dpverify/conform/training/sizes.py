@@ -16,8 +16,11 @@ from dpverify.conform.records import Promise
 from dpverify.conform.results import ConformanceTest
 from dpverify.conform.training.runs import RunPool, Runs, pool_of
 
-NEAR_RUNS = 2  # runs of each size near the promised one; few suffice, since steps and divisor are exact
-FEW_BATCH = 1  # expected batch size of the smallest data set, so that many batches are empty
+# runs of each size near the promised one; few suffice, since steps and divisor are
+# exact
+NEAR_RUNS = 2
+# expected batch size of the smallest data set, so that many batches are empty
+FEW_BATCH = 1
 ROUNDING = 1e-4  # relative tolerance, as in the sensitivity tests
 PUBLIC = "with these neighbours the number of records is public"
 
@@ -25,7 +28,9 @@ PUBLIC = "with these neighbours the number of records is public"
 def record_sizes(promise: Promise) -> list[int]:
     """Return sizes near the promised one and near a multiple of the batch size."""
     multiple = max(1, round(promise.examples / promise.batch)) * promise.batch
-    sizes = {size + change for size in (promise.examples, multiple) for change in (-1, 0, 1)}
+    sizes = {
+        size + change for size in (promise.examples, multiple) for change in (-1, 0, 1)
+    }
     return sorted(size for size in sizes if size >= 2)
 
 
@@ -50,16 +55,32 @@ def size_tests(
 ) -> Iterator[ConformanceTest]:
     """Compare steps, divisor, rate and noise of data sets of several sizes at total level ``alpha``."""
     if not is_size_secret(promise):
-        neighbour_pool = pool_of(runs, promise, promise.examples - 1, dimension, seed, NEAR_RUNS)
-        finding = f"{_facts(pool, promise)}; {_facts(neighbour_pool, promise)}; {PUBLIC}"
-        yield ConformanceTest("number of records", True, finding, "nothing: differences are only stated")
+        neighbour_pool = pool_of(
+            runs, promise, promise.examples - 1, dimension, seed, NEAR_RUNS
+        )
+        finding = (
+            f"{_facts(pool, promise)}; {_facts(neighbour_pool, promise)}; {PUBLIC}"
+        )
+        yield ConformanceTest(
+            "number of records", True, finding, "nothing: differences are only stated"
+        )
         return
     half = promise.examples // 2
     few = few_records(promise)
-    near = [size for size in record_sizes(promise) if size not in (promise.examples, half, few)]
+    near = [
+        size
+        for size in record_sizes(promise)
+        if size not in (promise.examples, half, few)
+    ]
     far = len(pool.runs)
-    pools = [pool, *(pool_of(runs, promise, size, dimension, seed, NEAR_RUNS) for size in near)]
-    distant = [pool_of(runs, promise, size, dimension, seed, far) for size in sorted({half, few})]
+    pools = [
+        pool,
+        *(pool_of(runs, promise, size, dimension, seed, NEAR_RUNS) for size in near),
+    ]
+    distant = [
+        pool_of(runs, promise, size, dimension, seed, far)
+        for size in sorted({half, few})
+    ]
     yield _steps_test([*pools, *distant], promise)
     yield _divisor_test([*pools, *distant], promise)
     part = alpha / (2 * len(distant) + 3)
@@ -68,7 +89,9 @@ def size_tests(
         yield _rate_test(sized_pool, promise, part)
     for sized_pool in distant:
         name = f"number of records and noise, {sized_pool.records} records"
-        yield scale_test(name, sized_pool.noise(sized_pool.fewest_steps) / promise.deviation, part)
+        yield scale_test(
+            name, sized_pool.noise(sized_pool.fewest_steps) / promise.deviation, part
+        )
     if distant:
         yield _empty_test(distant[0], promise, 2 * part)
 
@@ -87,7 +110,9 @@ def _steps_test(pools: Sequence[RunPool], promise: Promise) -> ConformanceTest:
     wrong = [pool for pool in pools if pool.step_counts != [promise.steps]]
     finding = f"{promise.steps} updates with {_sizes(pools)} records"
     if wrong:
-        counts_text = ", ".join(f"{pool.records} records: {_counts(pool, promise)}" for pool in wrong)
+        counts_text = ", ".join(
+            f"{pool.records} records: {_counts(pool, promise)}" for pool in wrong
+        )
         finding = f"the number of updates depends on the data ({counts_text}; {promise.steps} promised), "
         finding += "and everybody sees it"
     sees = "a number of updates that depends on the number of records, or on the batches that are drawn"
@@ -97,13 +122,25 @@ def _steps_test(pools: Sequence[RunPool], promise: Promise) -> ConformanceTest:
 def steps_test(pool: RunPool, promise: Promise) -> ConformanceTest:
     """Test whether all runs have the promised number of updates."""
     right = pool.step_counts == [promise.steps]
-    finding = _counts(pool, promise) if right else f"{_counts(pool, promise)}; {promise.steps} are promised"
-    return ConformanceTest("number of steps", right, finding, "a number of updates that is not the promised one")
+    finding = (
+        _counts(pool, promise)
+        if right
+        else f"{_counts(pool, promise)}; {promise.steps} are promised"
+    )
+    return ConformanceTest(
+        "number of steps",
+        right,
+        finding,
+        "a number of updates that is not the promised one",
+    )
 
 
 def _counts(pool: RunPool, promise: Promise) -> str:
     """Return a text about the numbers of updates; runs are cut after one more than promised."""
-    counts = [f"over {promise.steps}" if count > promise.steps else str(count) for count in pool.step_counts]
+    counts = [
+        f"over {promise.steps}" if count > promise.steps else str(count)
+        for count in pool.step_counts
+    ]
     return " or ".join(counts) + " updates"
 
 
@@ -111,17 +148,22 @@ def _divisor_test(pools: Sequence[RunPool], promise: Promise) -> ConformanceTest
     divisors = {pool.records: divisor_of(pool, promise) for pool in pools}
     first = divisors[pools[0].records]
     different = {
-        records: value for records, value in divisors.items() if not math.isclose(value, first, rel_tol=ROUNDING)
+        records: value
+        for records, value in divisors.items()
+        if not math.isclose(value, first, rel_tol=ROUNDING)
     }
     finding = f"divisor {first:.6g} with {_sizes(pools)} records"
     if different:
         records = min(different, key=lambda size: abs(size - pools[0].records))
         finding = (
-            f"a gradient is divided by {first:.6g} with {pools[0].records} records, and by {different[records]:.6g}"
+            f"a gradient is divided by {first:.6g} with {pools[0].records} records, "
+            f"and by {different[records]:.6g}"
         )
         finding += f" with {records}: noise and gradients distinguish some data sets that differ in one record"
     sees = f"divisors of two of these sizes that differ by more than {ROUNDING:.2%}"
-    return ConformanceTest("number of records and divisor", not different, finding, sees)
+    return ConformanceTest(
+        "number of records and divisor", not different, finding, sees
+    )
 
 
 def _rate_test(pool: RunPool, promise: Promise, alpha: float) -> ConformanceTest:
@@ -130,7 +172,9 @@ def _rate_test(pool: RunPool, promise: Promise, alpha: float) -> ConformanceTest
     drawn = int(members.sum())
     low = int(binom.ppf(alpha / 2, members.size, rate))
     high = int(binom.isf(alpha / 2, members.size, rate))
-    finding = f"a record is in {drawn / members.size:.5f} of the batches; {rate:.5f} promised"
+    finding = (
+        f"a record is in {drawn / members.size:.5f} of the batches; {rate:.5f} promised"
+    )
     finding += f", {low / members.size:.5f} to {high / members.size:.5f} allowed"
     least = (high - low) / members.size / rate  # width of the allowed interval
     sees = f"a rate that is {min(least, 1.0):.1%} wrong, with probability 99%"
@@ -153,7 +197,9 @@ def _empty_test(pool: RunPool, promise: Promise, alpha: float) -> ConformanceTes
         return ConformanceTest(name, low <= number <= high, text, sees, alpha)
     result = scale_test(name, pool.noise(steps)[empty] / promise.deviation, alpha / 2)
     finding = f"{text}; their updates have noise {result.found}"
-    return replace(result, found=finding, sees=f"{sees}, and there {result.sees}", alpha=alpha)
+    return replace(
+        result, found=finding, sees=f"{sees}, and there {result.sees}", alpha=alpha
+    )
 
 
 def _sizes(pools: Sequence[Any]) -> str:

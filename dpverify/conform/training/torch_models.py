@@ -46,11 +46,17 @@ def build_model(data: TrainingData, dtype: Any) -> Any:
     if data.model == "linear":
         return TwoLayers(data.layers, dtype)
     if data.model == "sequence":
-        return SignedPositions(torch.nn.Linear(data.dimension, 1, bias=False, dtype=dtype))
+        return SignedPositions(
+            torch.nn.Linear(data.dimension, 1, bias=False, dtype=dtype)
+        )
     channels = data.inputs.shape[1]
-    return SignedPositions(torch.nn.Conv1d(channels, 1, KERNEL, bias=False, dtype=dtype))
+    return SignedPositions(
+        torch.nn.Conv1d(channels, 1, KERNEL, bias=False, dtype=dtype)
+    )
 
 
 def build_data(data: TrainingData, dtype: Any) -> Any:
     """Return the inputs of a data set as a tensor data set."""
-    return torch.utils.data.TensorDataset(torch.tensor(data.inputs, dtype=dtype or torch.get_default_dtype()))
+    return torch.utils.data.TensorDataset(
+        torch.tensor(data.inputs, dtype=dtype or torch.get_default_dtype())
+    )

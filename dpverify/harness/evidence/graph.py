@@ -1,7 +1,7 @@
 """Graph of the dependencies between statements of our modules, built from syntax trees alone.
 
-Modules are located and their bindings are read without executing them. Their source may be passed in instead of being
-read from a file.
+Modules are located and their bindings are read without executing them. Their source may
+be passed in instead of being read from a file.
 
 Every possible meaning of a name counts. A unit depends on every unit that may bind a name which it uses, on the code
 that an import executes besides binding names, and on a whole module if the module itself is used as a value. A class is
@@ -17,7 +17,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from dpverify.harness.evidence.source_code import CheckPlace, Code, ImportedNames, code_of
+from dpverify.harness.evidence.source_code import (
+    CheckPlace,
+    Code,
+    ImportedNames,
+    code_of,
+)
 from dpverify.harness.evidence.units import ADD, parse
 
 
@@ -34,7 +39,11 @@ Find = Callable[[str], SourceText | None]
 def find_source(module: str) -> SourceText | None:
     """Read the source of a module; None if there is no such module or it is not Python source."""
     path = _path(module)
-    return None if path is None else SourceText(path.read_bytes(), path.name == "__init__.py")
+    return (
+        None
+        if path is None
+        else SourceText(path.read_bytes(), path.name == "__init__.py")
+    )
 
 
 @cache
@@ -71,11 +80,14 @@ class Module:
         for place, unit in enumerate(self.code.units):
             for bound in unit.binds:
                 self.units.setdefault(bound, []).append(place)
-        self.changed: dict[str, list[int]] = {}  # places of the units whose functions may change each name
+        # places of the units whose functions may change each name
+        self.changed: dict[str, list[int]] = {}
         for place, unit in enumerate(self.code.units):
             for changed in unit.changes:
                 self.changed.setdefault(changed.partition(".")[0], []).append(place)
-        self.imports: dict[str, list[tuple[ImportedNames, str]]] = bindings_of([*self.code.imports, *self.code.on_use])
+        self.imports: dict[str, list[tuple[ImportedNames, str]]] = bindings_of(
+            [*self.code.imports, *self.code.on_use]
+        )
 
     def absolute(self, node: ImportedNames) -> str:
         """Return the full name of the package in ``from package import name``."""
@@ -86,12 +98,16 @@ class Module:
         return ".".join([*base, *([node.package] if node.package else [])])
 
 
-def bindings_of(imports: list[ImportedNames]) -> dict[str, list[tuple[ImportedNames, str]]]:
+def bindings_of(
+    imports: list[ImportedNames],
+) -> dict[str, list[tuple[ImportedNames, str]]]:
     """Group imports by the name that each binds, with the name that is imported."""
     bindings: dict[str, list[tuple[ImportedNames, str]]] = {}
     for node in imports:
         for attribute, alias in node.names:
-            name = alias or (attribute if node.package is not None else attribute.partition(".")[0])
+            name = alias or (
+                attribute if node.package is not None else attribute.partition(".")[0]
+            )
             bindings.setdefault(name, []).append((node, attribute))
     return bindings
 
@@ -105,11 +121,13 @@ def packages_above(module: str) -> Iterator[str]:
 
 Node = tuple[str, int]  # a module and the place of a unit, or
 WHOLE_MODULE = -1  # the whole module, in its order
-VisitedNames = frozenset[tuple[str, str]]  # names that are being looked up; prevents infinite recursion
+# names that are being looked up; prevents infinite recursion
+VisitedNames = frozenset[tuple[str, str]]
 
 ON_USE = "__getattr__"
 BY_TEXT = "*"  # marks a module that is imported by a string
-WITHOUT_VALUE = frozenset({"__name__", "__all__", "__package__", "__spec__"})  # the location of a module does not count
+# the location of a module does not count
+WITHOUT_VALUE = frozenset({"__name__", "__all__", "__package__", "__spec__"})
 
 
 class CodeGraph:
@@ -158,7 +176,9 @@ class CodeGraph:
             if place.line
         ):
             if lines[0] <= place.line <= lines[1]:
-                return [(place.module, unit) for unit in _arguments(units, starred, place)]
+                return [
+                    (place.module, unit) for unit in _arguments(units, starred, place)
+                ]
         return [(place.module, WHOLE_MODULE)]
 
     def uses(self, node: Node) -> dict[str, set[Node]]:
@@ -178,15 +198,21 @@ class CodeGraph:
             node = todo.pop()
             if node not in reachable:
                 reachable.add(node)
-                todo.extend(target for targets in self.uses(node).values() for target in targets)
+                todo.extend(
+                    target for targets in self.uses(node).values() for target in targets
+                )
         return reachable
 
     def _targets(self, node: Node) -> Iterator[tuple[str, Node]]:
         module = self.get_module(node[0])
         place = node[1]
         if place == WHOLE_MODULE:
-            yield from (("", (module.name, number)) for number in range(len(module.code.units)))
-            yield from self._imported_nodes(module, [*module.code.imports, *module.code.on_use], is_whole=True)
+            yield from (
+                ("", (module.name, number)) for number in range(len(module.code.units))
+            )
+            yield from self._imported_nodes(
+                module, [*module.code.imports, *module.code.on_use], is_whole=True
+            )
             return
         unit = module.code.units[place]
         if unit.reads_module:
@@ -194,7 +220,9 @@ class CodeGraph:
         yield from self._imported_nodes(module, unit.imports)
         for used in unit.uses:
             targets = self._named(module, used.split("."), unit.imports)
-            yield from ((f"{used} {number}", target) for number, target in enumerate(targets))
+            yield from (
+                (f"{used} {number}", target) for number, target in enumerate(targets)
+            )
 
     def _imported_nodes(
         self, module: Module, imports: list[ImportedNames], *, is_whole: bool = False
@@ -208,20 +236,34 @@ class CodeGraph:
                 if node.package is not None:
                     yield from (
                         (f"{number} {attribute}", target)
-                        for target in self._resolve(module.absolute(node), attribute, [])
+                        for target in self._resolve(
+                            module.absolute(node), attribute, []
+                        )
                     )
-                elif (is_whole or alias == BY_TEXT) and self.module(attribute) is not None:
+                elif (is_whole or alias == BY_TEXT) and self.module(
+                    attribute
+                ) is not None:
                     yield f"{number} {attribute}", (attribute, WHOLE_MODULE)
 
     def loading(self, node: Node) -> set[str]:
         """Return the modules that must be loaded for a node, without those that its dependencies load."""
         module = self.get_module(node[0])
-        units = module.code.units if node[1] == WHOLE_MODULE else [module.code.units[node[1]]]
-        return {node[0]}.union(*(self._imported(module, unit.imports) for unit in units))
+        units = (
+            module.code.units
+            if node[1] == WHOLE_MODULE
+            else [module.code.units[node[1]]]
+        )
+        return {node[0]}.union(
+            *(self._imported(module, unit.imports) for unit in units)
+        )
 
     def effects(self, loaded: Iterable[str]) -> set[Node]:
         """Return the units that imports of modules execute besides binding names, including imported modules."""
-        return {node for home in set[str]().union(*map(self.loads, loaded)) for node in self._effects(home)}
+        return {
+            node
+            for home in set[str]().union(*map(self.loads, loaded))
+            for node in self._effects(home)
+        }
 
     def loads(self, name: str) -> set[str]:
         """Return the modules of our package that an import of a module executes, including itself."""
@@ -240,7 +282,10 @@ class CodeGraph:
         """Return the modules that a module imports directly."""
         if name not in self._direct:
             module = self.get_module(name)
-            self._direct[name] = {*self._packages_above(name), *self._imported(module, module.code.imports)}
+            self._direct[name] = {
+                *self._packages_above(name),
+                *self._imported(module, module.code.imports),
+            }
         return self._direct[name]
 
     def _effects(self, name: str) -> list[Node]:
@@ -250,32 +295,48 @@ class CodeGraph:
             self._own_effects[name] = [
                 (name, place)
                 for place, unit in enumerate(module.code.units)
-                if unit.has_effect or any(self._registers(module, called) for called in unit.called)
+                if unit.has_effect
+                or any(self._registers(module, called) for called in unit.called)
             ]
         return self._own_effects[name]
 
     def _registers(self, module: Module, name: str) -> bool:
         """Return whether a function or class that is called during an import may change objects of a module."""
-        nodes = (node for node in self._named(module, name.split(".")) if node[1] != WHOLE_MODULE)
+        nodes = (
+            node
+            for node in self._named(module, name.split("."))
+            if node[1] != WHOLE_MODULE
+        )
         units = (self.get_module(home).code.units[place] for home, place in nodes)
         return any(unit.changes and not unit.is_registered for unit in units)
 
-    def _imported(self, module: Module, imports: Iterable[ImportedNames]) -> Iterator[str]:
+    def _imported(
+        self, module: Module, imports: Iterable[ImportedNames]
+    ) -> Iterator[str]:
         """Yield the modules of our package that imports load, including those loaded lazily for the names."""
         for node in imports:
             for attribute, _ in node.names:
                 homes = [attribute] if node.package is None else [module.absolute(node)]
                 if node.package is not None:
-                    homes += [home for home, _ in self._resolve(module.absolute(node), attribute, [])]
+                    homes += [
+                        home
+                        for home, _ in self._resolve(
+                            module.absolute(node), attribute, []
+                        )
+                    ]
                 for home in homes:
                     if self.module(home) is not None:
                         yield home
                         yield from self._packages_above(home)
 
     def _packages_above(self, name: str) -> Iterator[str]:
-        return (above for above in packages_above(name) if self.module(above) is not None)
+        return (
+            above for above in packages_above(name) if self.module(above) is not None
+        )
 
-    def defining_modules(self, module: Module, node: ImportedNames, attribute: str) -> Iterator[tuple[str, str]]:
+    def defining_modules(
+        self, module: Module, node: ImportedNames, attribute: str
+    ) -> Iterator[tuple[str, str]]:
         """Yield the modules that define an imported name, each with the name, or "" for a whole module."""
         if node.package is None:
             yield attribute, ""
@@ -295,20 +356,41 @@ class CodeGraph:
         units = module.units.get(first, [])
         imports = module.imports.get(first, [])
         stars = module.imports.get("*", [])
-        yield from ((module.name, place) for place in (*units, *module.changed.get(first, ())))
+        yield from (
+            (module.name, place) for place in (*units, *module.changed.get(first, ()))
+        )
         if first == module.code.registry and attributes[:1] != [ADD]:
-            yield from ((module.name, place) for place, unit in enumerate(module.code.units) if unit.is_registered)
+            yield from (
+                (module.name, place)
+                for place, unit in enumerate(module.code.units)
+                if unit.is_registered
+            )
         if (imports or stars) and len(units) + len(imports) + len(stars) > 1:
-            yield module.name, WHOLE_MODULE  # its meaning depends on the order of all bindings
+            # its meaning depends on the order of all bindings
+            yield module.name, WHOLE_MODULE
         for node, attribute in (*imports, *(bindings_of(late or []).get(first, ()))):
             if node.package is not None:
-                yield from self._resolve(module.absolute(node), attribute, attributes, visited)
+                yield from self._resolve(
+                    module.absolute(node), attribute, attributes, visited
+                )
             else:
-                is_renamed = any(alias == first for imported_name, alias in node.names if imported_name == attribute)
-                yield from self._inside(attribute if is_renamed else first, attributes, visited)
-        yield from ((home, WHOLE_MODULE) for node, _ in stars if self.module(home := module.absolute(node)) is not None)
+                is_renamed = any(
+                    alias == first
+                    for imported_name, alias in node.names
+                    if imported_name == attribute
+                )
+                yield from self._inside(
+                    attribute if is_renamed else first, attributes, visited
+                )
+        yield from (
+            (home, WHOLE_MODULE)
+            for node, _ in stars
+            if self.module(home := module.absolute(node)) is not None
+        )
 
-    def _inside(self, home: str, name: list[str], visited: VisitedNames = frozenset()) -> Iterator[Node]:
+    def _inside(
+        self, home: str, name: list[str], visited: VisitedNames = frozenset()
+    ) -> Iterator[Node]:
         """Yield the nodes to which attributes of a module refer; the whole module if there are no attributes."""
         if self.module(home) is None:
             return
@@ -318,7 +400,11 @@ class CodeGraph:
             yield from self._resolve(home, name[0], name[1:], visited)
 
     def _resolve(
-        self, home: str, attribute: str, attributes: list[str], visited: VisitedNames = frozenset()
+        self,
+        home: str,
+        attribute: str,
+        attributes: list[str],
+        visited: VisitedNames = frozenset(),
     ) -> Iterator[Node]:
         """Yield the nodes to which a name of a module, or a module of a package, refers."""
         module = self.module(home)
@@ -329,9 +415,17 @@ class CodeGraph:
         is_module = module.is_package and self.module(inner) is not None
         if is_module:
             yield from self._inside(inner, attributes, visited)
-        if attribute in module.units or attribute in module.imports or "*" in module.imports:
+        if (
+            attribute in module.units
+            or attribute in module.imports
+            or "*" in module.imports
+        ):
             yield from self._named(module, [attribute, *attributes], None, visited)
-        elif not is_module and attribute not in WITHOUT_VALUE and not (module.code.on_use and attribute == ON_USE):
+        elif (
+            not is_module
+            and attribute not in WITHOUT_VALUE
+            and not (module.code.on_use and attribute == ON_USE)
+        ):
             yield home, WHOLE_MODULE
 
 
@@ -341,7 +435,11 @@ def _arguments(units: list[int], starred: list[int], place: CheckPlace) -> list[
     A starred argument creates any number of checks.
     """
     if not starred:
-        return units[place.argument : place.argument + 1] if len(units) == place.arguments else units
+        return (
+            units[place.argument : place.argument + 1]
+            if len(units) == place.arguments
+            else units
+        )
     after = len(units) - 1 - starred[-1]
     if place.argument < starred[0]:
         return [units[place.argument]]

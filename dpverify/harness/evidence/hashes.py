@@ -26,7 +26,8 @@ class CodeHashes:
     def __init__(self, graph: CodeGraph) -> None:
         self.graph = graph
         self._hashes: dict[Node, str] = {}
-        self._loaded: dict[Node, frozenset[str]] = {}  # modules that a node and its dependencies need
+        # modules that a node and its dependencies need
+        self._loaded: dict[Node, frozenset[str]] = {}
 
     def evidence(self, record_hash: str, places: Iterable[CheckPlace]) -> str:
         """Hash a claim's record and the code that creates its checks: 16 hex digits."""
@@ -69,25 +70,48 @@ class CodeHashes:
             }
             hashes[node] = _digest([self.graph.digest(node), *sorted(outer)])
         inner = {
-            node: [(name, t) for name, targets in self.graph.uses(node).items() for t in targets & inside]
+            node: [
+                (name, t)
+                for name, targets in self.graph.uses(node).items()
+                for t in targets & inside
+            ]
             for node in group
         }
         if any(inner.values()):
             for _ in group:
                 before = len(set(hashes.values()))
                 hashes = {
-                    node: _digest([hashes[node], *sorted({f"{name} {hashes[target]}" for name, target in inner[node]})])
+                    node: _digest(
+                        [
+                            hashes[node],
+                            *sorted(
+                                {
+                                    f"{name} {hashes[target]}"
+                                    for name, target in inner[node]
+                                }
+                            ),
+                        ]
+                    )
                     for node in group
                 }
                 if len(set(hashes.values())) == before:
                     break
             together = _digest(sorted(hashes.values()))
-            hashes = {node: _digest([node_hash, together]) for node, node_hash in hashes.items()}
+            hashes = {
+                node: _digest([node_hash, together])
+                for node, node_hash in hashes.items()
+            }
         self._hashes |= hashes
         targets = {
-            t for node in group for node_targets in self.graph.uses(node).values() for t in node_targets
+            t
+            for node in group
+            for node_targets in self.graph.uses(node).values()
+            for t in node_targets
         } - inside
-        loaded = frozenset[str]().union(*(self._loaded[target] for target in targets), *map(self.graph.loading, group))
+        loaded = frozenset[str]().union(
+            *(self._loaded[target] for target in targets),
+            *map(self.graph.loading, group),
+        )
         self._loaded |= dict.fromkeys(group, loaded)
 
     def _groups(self, start: Node) -> Iterator[list[Node]]:
@@ -103,7 +127,18 @@ class CodeHashes:
         def enter(node: Node) -> None:
             number[node] = lowest[node] = len(number)
             open_nodes.append(node)
-            path.append((node, iter([t for targets in self.graph.uses(node).values() for t in targets])))
+            path.append(
+                (
+                    node,
+                    iter(
+                        [
+                            t
+                            for targets in self.graph.uses(node).values()
+                            for t in targets
+                        ]
+                    ),
+                )
+            )
 
         enter(start)
         while path:
@@ -140,9 +175,15 @@ def imported_names(module: str) -> list[tuple[str, str]]:
     """List the modules of our package that a module imports anywhere, each with the imported name, or ""."""
     graph = today().graph
     code_module = graph.get_module(module)
-    imports = ((node, name) for node in code_module.code.every_import for name, _ in node.names)
+    imports = (
+        (node, name) for node in code_module.code.every_import for name, _ in node.names
+    )
     return list(
-        dict.fromkeys(home for node, name in imports for home in graph.defining_modules(code_module, node, name))
+        dict.fromkeys(
+            home
+            for node, name in imports
+            for home in graph.defining_modules(code_module, node, name)
+        )
     )
 
 

@@ -24,7 +24,9 @@ def imported(node: ast.Import | ast.ImportFrom, after: int = 0) -> ImportedNames
     names = [(alias.name, alias.asname) for alias in node.names]
     if isinstance(node, ast.Import):
         return ImportedNames(names=names, after=after)
-    return ImportedNames(names=names, package=node.module or "", level=node.level, after=after)
+    return ImportedNames(
+        names=names, package=node.module or "", level=node.level, after=after
+    )
 
 
 def is_ours(node: ast.Import | ast.ImportFrom, top: str) -> bool:
@@ -71,12 +73,19 @@ class _WithoutTypeChecking(ast.NodeTransformer):
 
     def visit_If(self, node: ast.If) -> Any:
         self.generic_visit(node)
-        return node.orelse if isinstance(node.test, ast.Name) and node.test.id == FOR_TYPE_CHECKERS else node
+        return (
+            node.orelse
+            if isinstance(node.test, ast.Name) and node.test.id == FOR_TYPE_CHECKERS
+            else node
+        )
 
 
 def _is_constant_of_typing(tree: ast.Module) -> bool:
     """Return whether TYPE_CHECKING is the constant of typing, which is false at run time."""
-    return _imports(tree, "typing", FOR_TYPE_CHECKERS) and bindings(tree)[FOR_TYPE_CHECKERS] == 1
+    return (
+        _imports(tree, "typing", FOR_TYPE_CHECKERS)
+        and bindings(tree)[FOR_TYPE_CHECKERS] == 1
+    )
 
 
 def _imports(tree: ast.Module, module: str, name: str) -> bool:
@@ -90,7 +99,9 @@ def _imports(tree: ast.Module, module: str, name: str) -> bool:
 
 def _late_names(tree: ast.Module) -> Iterator[ImportedNames]:
     """Yield the table of ``__getattr__, __dir__ = lazy_names(__name__, TABLE)``, if a module has this line."""
-    late = [node for node in tree.body if isinstance(node, ast.Assign) and _is_late(node)]
+    late = [
+        node for node in tree.body if isinstance(node, ast.Assign) and _is_late(node)
+    ]
     if len(late) != 1 or not _imports(tree, "dpverify.lazy", LATE):
         return
     times = bindings(tree)
@@ -101,12 +112,17 @@ def _late_names(tree: ast.Module) -> Iterator[ImportedNames]:
         table = _constant(tree, table.id)
     if not isinstance(table, ast.Dict):
         return
-    texts = [node.value if isinstance(node, ast.Constant) else None for node in (*table.keys, *table.values)]
+    texts = [
+        node.value if isinstance(node, ast.Constant) else None
+        for node in (*table.keys, *table.values)
+    ]
     if not all(isinstance(text, str) for text in texts):
         return
     for module, entries in ast.literal_eval(table).items():
         pairs = [entry.partition("=") for entry in entries.split()]
-        names: list[tuple[str, str | None]] = [(attribute or name, name) for name, _, attribute in pairs]
+        names: list[tuple[str, str | None]] = [
+            (attribute or name, name) for name, _, attribute in pairs
+        ]
         yield ImportedNames(names=names, package=module, level=1)
 
 
@@ -114,15 +130,31 @@ def _is_late(node: ast.Assign) -> bool:
     """Return whether a statement is ``__getattr__, __dir__ = lazy_names(...)``."""
     value = node.value
     target = node.targets[0]
-    names = [getattr(name, "id", "") for name in target.elts] if isinstance(target, ast.Tuple) else []
-    is_call = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == LATE
+    names = (
+        [getattr(name, "id", "") for name in target.elts]
+        if isinstance(target, ast.Tuple)
+        else []
+    )
+    is_call = (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Name)
+        and value.func.id == LATE
+    )
     return is_call and names == [ON_USE, "__dir__"]
 
 
 def _constant(tree: ast.Module, name: str) -> ast.expr | None:
     """Return the value of a variable that is set once and used once, so that it cannot change; otherwise None."""
-    uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
-    values = [node.value for node in tree.body if isinstance(node, ast.Assign) and node.targets[0] in uses]
+    uses = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id == name
+    ]
+    values = [
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and node.targets[0] in uses
+    ]
     return values[0] if len(values) == 1 and len(uses) == 2 else None
 
 
@@ -130,7 +162,18 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 READS_MODULE = frozenset(
-    {"globals", "exec", "eval", "__import__", "__file__", "__doc__", "__dict__", "import_module", "reload", "modules"}
+    {
+        "globals",
+        "exec",
+        "eval",
+        "__import__",
+        "__file__",
+        "__doc__",
+        "__dict__",
+        "import_module",
+        "reload",
+        "modules",
+    }
 )
 """Names and attributes by which code can reach any name of its module, or find another module by a string."""
 
@@ -172,8 +215,10 @@ class Uses(ast.NodeVisitor):
     def __init__(self, top: str) -> None:
         self.top = top
         self.names: set[str] = set()
-        self.imports: list[tuple[ast.Import | ast.ImportFrom, bool]] = []  # of ours; whether in a function
-        self.called: set[str] = set()  # called by the statement itself, when the module is imported
+        # of ours; whether in a function
+        self.imports: list[tuple[ast.Import | ast.ImportFrom, bool]] = []
+        # called by the statement itself, when the module is imported
+        self.called: set[str] = set()
         self.changed: set[str] = set()  # module-level objects that functions may change
         self.decorators: list[ast.expr] = []
         self.reads_module = False
@@ -236,7 +281,11 @@ class Uses(ast.NodeVisitor):
         """Record a call, with the changes and the imports that it may make."""
         if isinstance(node.func, ast.Attribute) and node.func.attr in CHANGES:
             self._change(node.func.value)
-        if isinstance(node.func, ast.Name) and node.func.id in WITHOUT_ARGUMENT and not node.args:
+        if (
+            isinstance(node.func, ast.Name)
+            and node.func.id in WITHOUT_ARGUMENT
+            and not node.args
+        ):
             self.reads_module = True
         if (parts := chain(node.func)) and parts[-1] in IMPORTS and node.args:
             self.imported_by_text |= _texts(node.args[0])
@@ -261,11 +310,15 @@ class Uses(ast.NodeVisitor):
         """Visit a comprehension. Its first iterable is evaluated in the enclosing scope."""
         self.visit(node.generators[0].iter)
         around = self._local
-        self._local |= {name for loop in node.generators for name in bound([loop.target])}
+        self._local |= {
+            name for loop in node.generators for name in bound([loop.target])
+        }
         for place, loop in enumerate(node.generators):
             for part in (*([loop.iter] if place else []), *loop.ifs):
                 self.visit(part)
-        for part in (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,):
+        for part in (
+            (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,)
+        ):
             self.visit(part)
         self._local = around
 
@@ -280,11 +333,16 @@ class Uses(ast.NodeVisitor):
             self.visit(default)
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         every += filter(None, (arguments.vararg, arguments.kwarg))
-        for annotation in (*(argument.annotation for argument in every), getattr(node, "returns", None)):
+        for annotation in (
+            *(argument.annotation for argument in every),
+            getattr(node, "returns", None),
+        ):
             if annotation is not None:
                 self.visit(annotation)
         declared = {name for part in body for name in _declared_global(part)}
-        local = {argument.arg for argument in every}.union(_local_names(body, self.top)) - declared
+        local = {argument.arg for argument in every}.union(
+            _local_names(body, self.top)
+        ) - declared
         around = self._local, self._global
         self._local = (self._local | local) - declared
         self._global = (self._global - local) | declared
@@ -322,7 +380,11 @@ class Uses(ast.NodeVisitor):
 
 
 def _texts(node: ast.expr) -> set[str]:
-    return {node.value} if isinstance(node, ast.Constant) and isinstance(node.value, str) else set()
+    return (
+        {node.value}
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        else set()
+    )
 
 
 def chain(node: ast.expr) -> list[str] | None:
@@ -351,7 +413,9 @@ def bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
                 yield from _walrus(node)
                 continue
             case ast.Import() | ast.ImportFrom():
-                yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
+                yield from (
+                    alias.asname or alias.name.partition(".")[0] for alias in node.names
+                )
             case ast.ExceptHandler() | ast.MatchAs() | ast.MatchStar() if node.name:
                 yield node.name
             case ast.MatchMapping() if node.rest:
@@ -360,7 +424,9 @@ def bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def _walrus(node: ast.AST) -> Iterator[str]:
-    return (inner.target.id for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr))
+    return (
+        inner.target.id for inner in ast.walk(node) if isinstance(inner, ast.NamedExpr)
+    )
 
 
 def _local_names(body: Sequence[ast.AST], top: str) -> Iterator[str]:
@@ -371,9 +437,17 @@ def _local_names(body: Sequence[ast.AST], top: str) -> Iterator[str]:
     ours: set[str] = set()
     for node in (node for part in body for node in ast.walk(part)):
         if isinstance(node, ast.Import | ast.ImportFrom) and is_ours(node, top):
-            ours |= {name or attribute.partition(".")[0] for attribute, name in imported(node).names}
+            ours |= {
+                name or attribute.partition(".")[0]
+                for attribute, name in imported(node).names
+            }
     return (name for name in bound(body) if name not in ours)
 
 
 def _declared_global(part: ast.AST) -> Iterator[str]:
-    return (name for node in ast.walk(part) if isinstance(node, ast.Global) for name in node.names)
+    return (
+        name
+        for node in ast.walk(part)
+        if isinstance(node, ast.Global)
+        for name in node.names
+    )

@@ -15,7 +15,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from dpverify.cache_files import Snapshot, digest_of, read_cached, snapshot, write_cached
+from dpverify.cache_files import (
+    Snapshot,
+    digest_of,
+    read_cached,
+    snapshot,
+    write_cached,
+)
 
 
 class CheckPlace(NamedTuple):
@@ -31,15 +37,20 @@ def first_line(module: str) -> int:
     """Return the line of a module that is being executed now, also inside calls; 0 if it is not being imported."""
     frame = sys._getframe(1)
     while frame is not None:
-        if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == module:
+        if (
+            frame.f_code.co_name == "<module>"
+            and frame.f_globals.get("__name__") == module
+        ):
             return frame.f_lineno
         frame = frame.f_back  # type: ignore[assignment]  # the outermost frame has none
     return 0
 
 
 KIND = "code"
-FILE = "files"  # the only file of this kind: a table indexed by the content of source files
-MOST_FILES = 5000  # limit of source files in the table; above it, only new files are kept
+# the only file of this kind: a table indexed by the content of source files
+FILE = "files"
+# limit of source files in the table; above it, only new files are kept
+MOST_FILES = 5000
 
 _NEW: set[str] = set()  # keys that this process has added but not yet written
 
@@ -56,14 +67,18 @@ class ImportedNames(msgspec.Struct, frozen=True, array_like=True):
 class Unit(msgspec.Struct, frozen=True, array_like=True):
     """A top-level statement of a module, or one argument of a call that adds checks: the unit of dependencies."""
 
-    digest: str  # of its syntax tree without positions, documentation and names of imported modules of ours
+    # of its syntax tree without positions, documentation and names of imported modules
+    # of ours
+    digest: str
     lines: tuple[int, int]  # first and last line
     binds: list[str]
     uses: list[str]  # names, with attributes, that may belong to the module
-    imports: list[ImportedNames]  # from our package, made when its functions run; a whole module is named "*"
+    # from our package, made when its functions run; a whole module is named "*"
+    imports: list[ImportedNames]
     called: list[str]  # names that are called when the module is imported
     has_effect: bool = False  # whether importing the module does more than bind names
-    changes: list[str] = []  # names of the module whose values the unit's functions may change
+    # names of the module whose values the unit's functions may change
+    changes: list[str] = []
     reads_module: bool = False  # whether it may use every name of the module
     is_registered: bool = False  # whether it adds checks
 
@@ -88,7 +103,11 @@ class Code(msgspec.Struct, frozen=True, array_like=True):
     @property
     def every_import(self) -> list[ImportedNames]:
         """All imports from our package."""
-        return [*self.imports, *(node for unit in self.units for node in unit.imports), *self.on_use]
+        return [
+            *self.imports,
+            *(node for unit in self.units for node in unit.imports),
+            *self.on_use,
+        ]
 
 
 def code_of(source: bytes, top: str, parsed: Callable[[bytes, str], Code]) -> Code:
@@ -132,5 +151,11 @@ def keep_new_code() -> None:
         return
     added = {key: _table()[key] for key in _NEW}
     table = _read_table() | added
-    write_cached(KIND, FILE, msgspec.json.encode((_made_by().digest, table if len(table) <= MOST_FILES else added)))
+    write_cached(
+        KIND,
+        FILE,
+        msgspec.json.encode(
+            (_made_by().digest, table if len(table) <= MOST_FILES else added)
+        ),
+    )
     _NEW.clear()

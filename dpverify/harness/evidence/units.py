@@ -20,12 +20,19 @@ from dpverify.harness.evidence.names import (
     is_ours,
     without_type_checking,
 )
-from dpverify.harness.evidence.source_code import Code, ImportedNames, Registration, Unit
+from dpverify.harness.evidence.source_code import (
+    Code,
+    ImportedNames,
+    Registration,
+    Unit,
+)
 
 IGNORED_FIELDS = frozenset({"kind", "type_comment"})
 REGISTRY = "PaperChecks"  # class whose method ``add`` only records checks
 ADD = "add"
-HARMLESS = frozenset({"abc", "contextlib", "dataclasses", "enum", "functools", "typing"})
+HARMLESS = frozenset(
+    {"abc", "contextlib", "dataclasses", "enum", "functools", "typing"}
+)
 """Modules whose decorators only change the function or class that they are given."""
 
 BUILT_IN = frozenset({"classmethod", "property", "staticmethod"})
@@ -56,7 +63,13 @@ class _UnitReader:
         for statement in self.tree.body:
             if not _is_documentation(statement):
                 self._read(statement)
-        return Code(self._with_unused_imports(), self.imports, on_use, self.registrations, self.registry)
+        return Code(
+            self._with_unused_imports(),
+            self.imports,
+            on_use,
+            self.registrations,
+            self.registry,
+        )
 
     def _read(self, statement: ast.stmt) -> None:
         if isinstance(statement, ast.Import | ast.ImportFrom):
@@ -69,17 +82,28 @@ class _UnitReader:
             parts = list[int]()
             for argument in arguments:
                 parts.append(len(self.units))
-                self._add_unit(argument, uses=(f"{self.registry}.{ADD}",), is_registered=True)
-            starred = [place for place, argument in enumerate(arguments) if isinstance(argument, ast.Starred)]
+                self._add_unit(
+                    argument, uses=(f"{self.registry}.{ADD}",), is_registered=True
+                )
+            starred = [
+                place
+                for place, argument in enumerate(arguments)
+                if isinstance(argument, ast.Starred)
+            ]
             self.registrations.append(Registration(_lines(statement), parts, starred))
             return
-        registers = any(map(self._is_registration, ast.walk(statement))) and not isinstance(
-            statement, ast.FunctionDef | ast.ClassDef
-        )
+        registers = any(
+            map(self._is_registration, ast.walk(statement))
+        ) and not isinstance(statement, ast.FunctionDef | ast.ClassDef)
         if registers:
-            self.registrations.append(Registration(_lines(statement), [len(self.units)], [0]))
+            self.registrations.append(
+                Registration(_lines(statement), [len(self.units)], [0])
+            )
         self._add_unit(
-            statement, binds=bound([statement]), has_effect=not self._only_binds(statement), is_registered=registers
+            statement,
+            binds=bound([statement]),
+            has_effect=not self._only_binds(statement),
+            is_registered=registers,
         )
 
     def _add_unit(
@@ -93,17 +117,31 @@ class _UnitReader:
     ) -> None:
         visitor = Uses(self.top)
         visitor.visit(node)
-        late = [imported(statement) for statement, in_function in visitor.imports if in_function]
+        late = [
+            imported(statement)
+            for statement, in_function in visitor.imports
+            if in_function
+        ]
         late += [
             ImportedNames(names=[(module, "*")])
             for module in sorted(visitor.imported_by_text)
             if is_below(module, self.top)
         ]
         self.imports += [
-            imported(statement, len(self.units)) for statement, in_function in visitor.imports if not in_function
+            imported(statement, len(self.units))
+            for statement, in_function in visitor.imports
+            if not in_function
         ]
-        called = {name for name in visitor.called if name.partition(".")[0] not in self.foreign}
-        changed = {name for name in visitor.changed if name.partition(".")[0] not in self.foreign}
+        called = {
+            name
+            for name in visitor.called
+            if name.partition(".")[0] not in self.foreign
+        }
+        changed = {
+            name
+            for name in visitor.changed
+            if name.partition(".")[0] not in self.foreign
+        }
         has_effect |= any(map(self._may_register, visitor.decorators))
         words = [self.future]
         _spell(node, self.top, words)
@@ -124,29 +162,52 @@ class _UnitReader:
 
     def _registered_arguments(self, statement: ast.stmt) -> list[ast.expr] | None:
         """Return the arguments of a statement that adds checks and does nothing else, otherwise None."""
-        if not isinstance(statement, ast.Expr) or not self._is_registration(statement.value):
+        if not isinstance(statement, ast.Expr) or not self._is_registration(
+            statement.value
+        ):
             return None
         call: Any = statement.value
         return None if call.keywords else list(call.args)
 
     def _is_registration(self, node: ast.AST) -> bool:
-        return isinstance(node, ast.Call) and self.registry != "" and chain(node.func) == [self.registry, ADD]
+        return (
+            isinstance(node, ast.Call)
+            and self.registry != ""
+            and chain(node.func) == [self.registry, ADD]
+        )
 
     def _only_binds(self, statement: ast.stmt) -> bool:
         """Return whether a statement only binds names and adds checks, judged by its form."""
         match statement:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Import() | ast.ImportFrom():
+            case (
+                ast.FunctionDef()
+                | ast.AsyncFunctionDef()
+                | ast.ClassDef()
+                | ast.Import()
+                | ast.ImportFrom()
+            ):
                 return True
             case ast.Assign():
                 return all(map(_is_name, statement.targets))
             case ast.AnnAssign() | ast.AugAssign():
                 return _is_name(statement.target)
             case ast.If() | ast.For() | ast.With() | ast.Try():
-                parts = [*statement.body, *getattr(statement, "orelse", []), *getattr(statement, "finalbody", [])]
-                parts += [part for handler in getattr(statement, "handlers", []) for part in handler.body]
+                parts = [
+                    *statement.body,
+                    *getattr(statement, "orelse", []),
+                    *getattr(statement, "finalbody", []),
+                ]
+                parts += [
+                    part
+                    for handler in getattr(statement, "handlers", [])
+                    for part in handler.body
+                ]
                 return all(map(self._only_binds, parts))
             case ast.Expr():
-                return _is_documentation(statement) or self._registered_arguments(statement) is not None
+                return (
+                    _is_documentation(statement)
+                    or self._registered_arguments(statement) is not None
+                )
         return isinstance(statement, ast.Pass)
 
     def _may_register(self, decorator: ast.expr) -> bool:
@@ -161,10 +222,14 @@ class _UnitReader:
             return True
         name, *attributes = parts
         if name in self.foreign:
-            return self.foreign[name].partition(".")[0] not in HARMLESS or attributes[-1:] == ["register"]
+            return self.foreign[name].partition(".")[0] not in HARMLESS or attributes[
+                -1:
+            ] == ["register"]
         if not attributes:
             return False
-        return attributes[-1] not in ACCESSORS and (attributes[-1] == "register" or name not in self._modules)
+        return attributes[-1] not in ACCESSORS and (
+            attributes[-1] == "register" or name not in self._modules
+        )
 
     @property
     def _modules(self) -> set[str]:
@@ -173,7 +238,11 @@ class _UnitReader:
         A decorator that is an attribute of a module is a function. An attribute of any other object may register
         something.
         """
-        return {alias or attribute.partition(".")[0] for node in self.imports for attribute, alias in node.names}
+        return {
+            alias or attribute.partition(".")[0]
+            for node in self.imports
+            for attribute, alias in node.names
+        }
 
     def _with_unused_imports(self) -> list[Unit]:
         """Return the units, with an effect for each foreign import that nothing uses.
@@ -183,7 +252,9 @@ class _UnitReader:
         used = {name.partition(".")[0] for unit in self.units for name in unit.uses}
         return [
             Unit(unit.digest, unit.lines, unit.binds, [], [], [], has_effect=True)
-            if unit.digest.startswith(_FOREIGN) and not used.intersection(unit.binds) and not _is_harmless(unit)
+            if unit.digest.startswith(_FOREIGN)
+            and not used.intersection(unit.binds)
+            and not _is_harmless(unit)
             else unit
             for unit in self.units
         ]
@@ -201,8 +272,14 @@ def _foreign_imports(statement: ast.Import | ast.ImportFrom) -> Iterator[Unit]:
     package = f"{statement.module}." if isinstance(statement, ast.ImportFrom) else ""
     for alias in statement.names:
         name = alias.asname or (alias.name if package else alias.name.partition(".")[0])
-        attribute = alias.name if package or alias.asname is None else f"{alias.name} as a whole"
-        yield Unit(f"{_FOREIGN}{package}{attribute}", _lines(statement), [name], [], [], [])
+        attribute = (
+            alias.name
+            if package or alias.asname is None
+            else f"{alias.name} as a whole"
+        )
+        yield Unit(
+            f"{_FOREIGN}{package}{attribute}", _lines(statement), [name], [], [], []
+        )
 
 
 def _foreign_names(tree: ast.Module, top: str) -> Iterator[tuple[str, str]]:
@@ -212,7 +289,9 @@ def _foreign_names(tree: ast.Module, top: str) -> Iterator[tuple[str, str]]:
         if isinstance(node, ast.Import | ast.ImportFrom) and not is_ours(node, top):
             package = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
             for alias in node.names:
-                name = alias.asname or (alias.name if package else alias.name.partition(".")[0])
+                name = alias.asname or (
+                    alias.name if package else alias.name.partition(".")[0]
+                )
                 if times[alias.asname or alias.name] == 1:
                     yield name, package + alias.name
 
@@ -227,7 +306,11 @@ def _is_future(statement: ast.stmt) -> bool:
 
 def _future(tree: ast.Module) -> list[str]:
     # _is_future lets only imports through
-    return sorted(f"{alias.name}\0" for node in filter(_is_future, tree.body) for alias in node.names)  # type: ignore[attr-defined]
+    return sorted(
+        f"{alias.name}\0"
+        for node in filter(_is_future, tree.body)
+        for alias in node.names  # type: ignore[attr-defined]
+    )
 
 
 def _registry(tree: ast.Module) -> str:
@@ -246,11 +329,18 @@ def _registry(tree: ast.Module) -> str:
 def _is_name(target: ast.expr) -> bool:
     if isinstance(target, ast.Tuple | ast.List):
         return all(map(_is_name, target.elts))
-    return isinstance(target, ast.Name) or (isinstance(target, ast.Starred) and _is_name(target.value))
+    return isinstance(target, ast.Name) or (
+        isinstance(target, ast.Starred) and _is_name(target.value)
+    )
 
 
 def _lines(node: ast.stmt | ast.expr) -> tuple[int, int]:
-    first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
+    first = min(
+        [
+            node.lineno,
+            *(decorator.lineno for decorator in getattr(node, "decorator_list", [])),
+        ]
+    )
     return first, node.end_lineno or first
 
 
@@ -285,4 +375,8 @@ def _spell(node: object, top: str, words: list[str]) -> None:
 
 def _is_documentation(node: object) -> bool:
     """Return whether a statement is a string: a docstring, or the description below a constant or a field."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )

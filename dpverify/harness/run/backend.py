@@ -36,7 +36,9 @@ class Backend:
     fresh: bool = False  # ignore stored results
     min_seconds: float = 0.0  # results of pieces that took less are not stored
     temporary: bool = False  # delete the stored results when all pieces are finished
-    limit: float = 0.0  # time limit of a piece on the cluster, in seconds, in a process of its own; 0 for no limit
+    # time limit of a piece on the cluster, in seconds, in a process of its own; 0 for
+    # no limit
+    limit: float = 0.0
     reused: int = 0  # number of pieces whose stored results were used
     stale: bool = False  # whether the only stored results are from other code
 
@@ -45,7 +47,11 @@ class Backend:
 
         If the cluster is lost, raises KeyboardInterrupt, as for Ctrl-C. The error of a piece is raised here.
         """
-        cache = None if self.store is None else BlockCache(self.store, [work], [fingerprint()["code"]], self.fresh)
+        cache = (
+            None
+            if self.store is None
+            else BlockCache(self.store, [work], [fingerprint()["code"]], self.fresh)
+        )
         finished_pieces = {} if cache is None else cache.stored_blocks(0)
         self.stale |= cache is not None and cache.stale > 0
         tasks = deque[Task]()
@@ -55,7 +61,11 @@ class Backend:
                 yield piece, finished_pieces[piece].part
             else:
                 tasks.append((0, piece))
-        run = _run_locally(work, tasks) if self.cluster is None else self.cluster.outcomes([work], tasks, self.limit)
+        run = (
+            _run_locally(work, tasks)
+            if self.cluster is None
+            else self.cluster.outcomes([work], tasks, self.limit)
+        )
         with threadpool_limits(1):  # the last digit depends on the number of threads
             for (_, piece), outcome_of_run in run:
                 outcome = self._confirmed(work, piece, outcome_of_run)
@@ -68,7 +78,11 @@ class Backend:
             self.store.drop([work])
 
     def run(
-        self, work: Work, pieces: int, label: Callable[[int, Any], str], report: ReportProgress | None = None
+        self,
+        work: Work,
+        pieces: int,
+        label: Callable[[int, Any], str],
+        report: ReportProgress | None = None,
     ) -> tuple[dict[int, Any], bool]:
         """Run pieces; after Ctrl-C, or if the cluster was lost, return the finished ones and True."""
         finished = dict[int, Any]()
@@ -87,7 +101,9 @@ class Backend:
             return outcome
         if self.cluster is not None and outcome.error == DIED:
             times = "" if self.limit > 0.0 else ", four times"
-            raise ArgumentError("cluster", self.cluster.address, f"must run {work.label}: {DIED}{times}")
+            raise ArgumentError(
+                "cluster", self.cluster.address, f"must run {work.label}: {DIED}{times}"
+            )
         if self.cluster is not None and 0.0 < self.limit <= outcome.seconds:
             rule = f"must run each block of {work.label} within {self.limit:g} s"
             raise ArgumentError("cluster", self.cluster.address, rule)
@@ -101,9 +117,13 @@ class Backend:
         if self.store is not None and self.store.failure:
             sentences.append(f"the run went on without its store: {self.store.failure}")
         if self.reused:
-            sentences.append(f"{self.reused} pieces of the work were taken from the store; --fresh does all anew")
+            sentences.append(
+                f"{self.reused} pieces of the work were taken from the store; --fresh does all anew"
+            )
         elif self.stale:
-            sentences.append("what the store has of this was made by other code: it is stale, and all was done anew")
+            sentences.append(
+                "what the store has of this was made by other code: it is stale, and all was done anew"
+            )
         return sentences
 
 

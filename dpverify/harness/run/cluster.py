@@ -58,23 +58,36 @@ class Cluster:
         self._client = _client_at(address)
         try:
             self._client.wait_for_workers(1, timeout=WORKER_SECONDS)
-            ask = self._client._run  # Client.run would wait forever for a stopped worker
-            differences = self._client.sync(ask, difference, fingerprint(), callback_timeout=WORKER_SECONDS)
+            # Client.run would wait forever for a stopped worker
+            ask = self._client._run
+            differences = self._client.sync(
+                ask, difference, fingerprint(), callback_timeout=WORKER_SECONDS
+            )
         except Exception as error:  # noqa: BLE001  whatever a worker without our code raises
             self._client.close()
-            raise ClusterError(f"the workers of {address} cannot be used: {describe(error)}") from None
-        if wrong := [f"worker {worker} has {mismatch}" for worker, mismatch in differences.items() if mismatch]:
+            raise ClusterError(
+                f"the workers of {address} cannot be used: {describe(error)}"
+            ) from None
+        if wrong := [
+            f"worker {worker} has {mismatch}"
+            for worker, mismatch in differences.items()
+            if mismatch
+        ]:
             self._client.close()
-            raise ClusterError(f"all workers must run the same code: {'; '.join(wrong)}")
+            raise ClusterError(
+                f"all workers must run the same code: {'; '.join(wrong)}"
+            )
 
     def __reduce__(self) -> tuple[type[Cluster], tuple[str]]:
         return Cluster, (self.address,)  # another process opens a new connection
 
-    def outcomes(self, jobs: Sequence[Runnable], tasks: deque[Task], limit: float = 0.0) -> Outcomes:
+    def outcomes(
+        self, jobs: Sequence[Runnable], tasks: deque[Task], limit: float = 0.0
+    ) -> Outcomes:
         """Run tasks on all workers, including later ones, until all tasks are done or the scheduler is lost.
 
-        ``limit``: time limit of a task in seconds. With a limit, a worker runs each task in a separate process, which
-        is terminated at the limit.
+        ``limit``: time limit of a task in seconds. With a limit, a worker runs each
+        task in a separate process, which is terminated at the limit.
 
         The jobs are sent to the scheduler once, together, and from there once to each worker. Two numbers identify a
         block.
@@ -83,12 +96,15 @@ class Cluster:
         ended: SimpleQueue[Future[BlockOutcome]] = SimpleQueue()
         from dask import config
 
-        # Largest number of blocks under way, and time of the last count of workers, for which the scheduler must be
-        # asked.
+        # Largest number of blocks under way, and time of the last count of workers, for
+        # which the scheduler must be asked.
         capacity = 0
         counted_at = -math.inf
         manned = time.monotonic()  # last time at which there was a worker
-        with self._watched(under_way), config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+        with (
+            self._watched(under_way),
+            config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}),
+        ):
             # a task like the others, so that it is repeated if its worker dies
             held = self._client.submit(bytes, pickle.dumps(jobs), pure=False)
             while tasks or under_way:
@@ -101,7 +117,9 @@ class Cluster:
                         raise _no_worker()
                 while tasks and len(under_way) < capacity:
                     task = tasks.popleft()
-                    sent = self._client.submit(run_on_worker, held, task, fingerprint(), limit, pure=False)
+                    sent = self._client.submit(
+                        run_on_worker, held, task, fingerprint(), limit, pure=False
+                    )
                     under_way[sent] = task
                     sent.add_done_callback(ended.put)
                 with suppress(Empty):
@@ -119,9 +137,15 @@ class Cluster:
         if (scheduler := self._client.scheduler) is None:
             raise ClusterError(GONE)
         try:
-            return len(self._client.sync(scheduler.identity, n_workers=-1, callback_timeout=ANSWER_SECONDS)["workers"])
+            return len(
+                self._client.sync(
+                    scheduler.identity, n_workers=-1, callback_timeout=ANSWER_SECONDS
+                )["workers"]
+            )
         except TimeoutError:
-            raise ClusterError(f"the scheduler has not answered for {ANSWER_SECONDS:.0f} s") from None
+            raise ClusterError(
+                f"the scheduler has not answered for {ANSWER_SECONDS:.0f} s"
+            ) from None
 
     def _outcome(self, future: Future[BlockOutcome]) -> BlockOutcome:
         """Return the outcome of a block, which is an error of ours if its worker died."""
@@ -129,10 +153,17 @@ class Cluster:
         from distributed.client import FutureCancelledError
 
         manned = time.monotonic()
-        while future.status in {"finished", "pending"}:  # pending again if its worker was lost
+        # pending again if its worker was lost
+        while future.status in {"finished", "pending"}:
             try:
-                outcome: BlockOutcome = future.result(timeout=min(ANSWER_SECONDS, WORKER_SECONDS))
-            except (KilledWorker, ClusterError, FutureCancelledError):  # cancelled if the scheduler is lost meanwhile
+                outcome: BlockOutcome = future.result(
+                    timeout=min(ANSWER_SECONDS, WORKER_SECONDS)
+                )
+            except (
+                KilledWorker,
+                ClusterError,
+                FutureCancelledError,
+            ):  # cancelled if the scheduler is lost meanwhile
                 break
             except TimeoutError:  # a block of a stopped worker is repeated once that worker counts as dead
                 manned = time.monotonic() if self._count_workers() else manned
@@ -145,7 +176,9 @@ class Cluster:
         error = future.exception()
         if isinstance(error, ClusterError):
             raise error
-        return BlockOutcome(None, 0.0, DIED if isinstance(error, KilledWorker) else describe(error))
+        return BlockOutcome(
+            None, 0.0, DIED if isinstance(error, KilledWorker) else describe(error)
+        )
 
     @contextmanager
     def _watched(self, under_way: dict[Future[BlockOutcome], Task]) -> Iterator[None]:
@@ -153,13 +186,23 @@ class Cluster:
         try:
             yield
         except (ClusterError, OSError) as error:
-            why = GONE if isinstance(error, OSError) else error  # the connection broke during a request
-            self.failure = f"the run on the cluster at {self.address} ended early: {why}"
+            # the connection broke during a request
+            why = GONE if isinstance(error, OSError) else error
+            self.failure = (
+                f"the run on the cluster at {self.address} ended early: {why}"
+            )
         finally:
             if under_way and not self.failure and self._client.status == "running":
-                with suppress(TimeoutError):  # Client.cancel would wait forever for a stopped scheduler
+                # Client.cancel would wait forever for a stopped scheduler
+                with suppress(TimeoutError):
                     futures = list(under_way)
-                    self._client.sync(self._client._cancel, futures, None, None, callback_timeout=CONNECT_SECONDS)
+                    self._client.sync(
+                        self._client._cancel,
+                        futures,
+                        None,
+                        None,
+                        callback_timeout=CONNECT_SECONDS,
+                    )
 
 
 def _no_worker() -> ClusterError:
@@ -174,8 +217,13 @@ def _client_at(address: str) -> Client:
         raise ClusterError(
             "a cluster needs Dask, the extra `cluster`: pip install -e '.[cluster]' in a checkout"
         ) from None
-    for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # our error reports the same in one line
+    for name in [
+        name
+        for name in logging.root.manager.loggerDict
+        if name.partition(".")[0] == "distributed"
+    ]:
+        # our error reports the same in one line
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     answered: SimpleQueue[Client | Exception] = SimpleQueue()
 
     def connect() -> None:
@@ -185,24 +233,38 @@ def _client_at(address: str) -> Client:
             answered.put(error)
 
     Thread(target=connect, daemon=True).start()
-    answer: Client | Exception = TimeoutError("something is there, but it does not answer as Dask does")
+    answer: Client | Exception = TimeoutError(
+        "something is there, but it does not answer as Dask does"
+    )
     with suppress(Empty):
         answer = answered.get(timeout=2 * CONNECT_SECONDS)
     if isinstance(answer, Exception):
-        raise ClusterError(f"no scheduler of Dask answers at {address} ({' '.join(str(answer).split())})") from None
+        raise ClusterError(
+            f"no scheduler of Dask answers at {address} ({' '.join(str(answer).split())})"
+        ) from None
     return answer
 
 
-def run_on_worker(held: bytes, task: Task, expected: dict[str, str], limit: float = 0.0) -> BlockOutcome:
+def run_on_worker(
+    held: bytes, task: Task, expected: dict[str, str], limit: float = 0.0
+) -> BlockOutcome:
     """Run a block of the jobs that a worker stores. A worker process runs one block at a time."""
     if mismatch := difference(expected):
-        raise ClusterError(f"all workers must run the same code: a worker has {mismatch}")
+        raise ClusterError(
+            f"all workers must run the same code: a worker has {mismatch}"
+        )
     with _ALONE, threadpool_limits(1):
         try:
             jobs = _jobs_of(held)
         except Exception as error:
-            raise ClusterError(f"a worker cannot load the work: {describe(error)}") from error
-        return run_limited(jobs, task, limit) if limit > 0.0 else run_task(jobs[task[0]], task[1])
+            raise ClusterError(
+                f"a worker cannot load the work: {describe(error)}"
+            ) from error
+        return (
+            run_limited(jobs, task, limit)
+            if limit > 0.0
+            else run_task(jobs[task[0]], task[1])
+        )
 
 
 @lru_cache(maxsize=1)
@@ -214,8 +276,15 @@ def _jobs_of(held: bytes) -> Sequence[Runnable]:
 def difference(expected: dict[str, str]) -> str:
     """Describe the differences between this process's fingerprint and the expected one, or return ""."""
     local = fingerprint()
-    differ = [name for name in sorted(expected | local) if expected.get(name) != local.get(name)]
-    return ", ".join(f"{name} {local.get(name, 'missing')} for {expected.get(name, 'none')}" for name in differ)
+    differ = [
+        name
+        for name in sorted(expected | local)
+        if expected.get(name) != local.get(name)
+    ]
+    return ", ".join(
+        f"{name} {local.get(name, 'missing')} for {expected.get(name, 'none')}"
+        for name in differ
+    )
 
 
 @cache
@@ -223,5 +292,7 @@ def fingerprint() -> dict[str, str]:
     """Return the versions that results depend on: of Python and the libraries, and a digest of our code."""
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
-        digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode() + path.read_bytes())
+        digest.update(
+            f"{path.relative_to(PACKAGE).as_posix()}\0".encode() + path.read_bytes()
+        )
     return {**versions(), "code": digest.hexdigest()[:16]}

@@ -21,7 +21,12 @@ from dpverify.harness.admissible import reject_inadmissible
 from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import BlockCache
-from dpverify.harness.run.task_pool import Outcomes, grouped_by_check, run_in_pool, run_with_early_worker
+from dpverify.harness.run.task_pool import (
+    Outcomes,
+    grouped_by_check,
+    run_in_pool,
+    run_with_early_worker,
+)
 from dpverify.harness.run.tasks import STAGE_SEPARATOR, Job, Task, describe, run_task
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import INTERRUPTED, CheckResult
@@ -36,7 +41,8 @@ class Progress:
     done: int  # finished blocks
     total: int
     label: str  # the check to which the last finished block belongs
-    result: CheckResult | None = None  # result of that check, if this was its last block
+    # result of that check, if this was its last block
+    result: CheckResult | None = None
     compiling: float = 0.0  # core seconds so far in which kernels were compiled
 
 
@@ -77,11 +83,18 @@ class _RunningJob:
                 check = self.job.find()
                 context = self.job.context
                 self.result = reject_inadmissible(
-                    check, context.statement, _checked_type(check.finish(context, self.total))
+                    check,
+                    context.statement,
+                    _checked_type(check.finish(context, self.total)),
                 )
-        if self.result is None or self.error:  # an error of ours, never a verdict on the paper
-            self.result = _without_verdict(self.job, "inconclusive", f"error: {self.error}", self.error)
-        self.result = msgspec.structs.replace(self.result, seconds=round(self.seconds, 3))
+        # an error of ours, never a verdict on the paper
+        if self.result is None or self.error:
+            self.result = _without_verdict(
+                self.job, "inconclusive", f"error: {self.error}", self.error
+            )
+        self.result = msgspec.structs.replace(
+            self.result, seconds=round(self.seconds, 3)
+        )
         self.total = None
 
     def close(self) -> CheckResult:
@@ -98,7 +111,9 @@ class _RunningJob:
         self.error = replacements() or self.error
 
     @classmethod
-    def planned(cls, job: Job, known_results: Mapping[str, CheckResult | str]) -> _RunningJob:
+    def planned(
+        cls, job: Job, known_results: Mapping[str, CheckResult | str]
+    ) -> _RunningJob:
         """Plan a job. It is finished if it has no blocks, or if its result or error is known."""
         planned = cls(job, 0, result=_known_result(job, known_results))
         if planned.result is not None:
@@ -132,9 +147,12 @@ def run_jobs(
     """
     if workers < 1:
         raise ValueError(f"jobs must be at least 1, got jobs={workers}.")
-    with threadpool_limits(1):  # the order of sums, and therefore the last digit, depends on the number of threads
+    # the order of sums, and therefore the last digit, depends on the number of threads
+    with threadpool_limits(1):
         running = [_RunningJob.planned(job, known_results or {}) for job in jobs]
-        tasks = deque(sorted(_to_run(running, cache), key=lambda task: jobs[task[0]].rank))
+        tasks = deque(
+            sorted(_to_run(running, cache), key=lambda task: jobs[task[0]].rank)
+        )
         total = len(tasks)
         run = (
             cluster.outcomes(list(jobs), tasks, limit)
@@ -150,15 +168,32 @@ def run_jobs(
                 running[place].add(block, outcome)
                 compiling += outcome.compiling
                 if progress is not None:
-                    progress(Progress(done, total, jobs[place].label, running[place].result, compiling))
+                    progress(
+                        Progress(
+                            done,
+                            total,
+                            jobs[place].label,
+                            running[place].result,
+                            compiling,
+                        )
+                    )
         except KeyboardInterrupt:
             interrupted = True
         finally:
             run.close()
-    is_decided = all(running_job.result and not running_job.result.error for running_job in running)
-    if cache is not None and not cache.is_incomplete and not cache.store.failure and is_decided:
+    is_decided = all(
+        running_job.result and not running_job.result.error for running_job in running
+    )
+    if (
+        cache is not None
+        and not cache.is_incomplete
+        and not cache.store.failure
+        and is_decided
+    ):
         cache.whole = sum(running_job.blocks > 0 for running_job in running)
-    return [running_job.close() for running_job in running], interrupted or bool(cluster and cluster.failure)
+    return [running_job.close() for running_job in running], interrupted or bool(
+        cluster and cluster.failure
+    )
 
 
 def stored_results(jobs: Sequence[Job], cache: BlockCache) -> list[CheckResult] | None:
@@ -172,14 +207,18 @@ def stored_results(jobs: Sequence[Job], cache: BlockCache) -> list[CheckResult] 
 def _counted(blocks: object) -> int:
     """Return a number of blocks, or raise a ValueError if it is invalid."""
     if not isinstance(blocks, int | np.integer) or not 0 <= blocks <= MOST_BLOCKS:
-        raise ValueError(f"blocks must return a whole number from 0 to {MOST_BLOCKS}, got {blocks!r}.")
+        raise ValueError(
+            f"blocks must return a whole number from 0 to {MOST_BLOCKS}, got {blocks!r}."
+        )
     return int(blocks)
 
 
 def _checked_type(result: object) -> CheckResult:
     """Return the result of a check, or raise a TypeError if the object is not one."""
     if not isinstance(result, CheckResult) or result.status not in get_args(Status):
-        raise TypeError(f"finish must return a CheckResult with a status, got {result!r}.")
+        raise TypeError(
+            f"finish must return a CheckResult with a status, got {result!r}."
+        )
     return result
 
 
@@ -188,20 +227,38 @@ def stopped(job: Job, known_results: Mapping[str, CheckResult | str]) -> CheckRe
     return _RunningJob(job, 0, result=_known_result(job, known_results)).close()
 
 
-def _known_result(job: Job, known_results: Mapping[str, CheckResult | str]) -> CheckResult | None:
+def _known_result(
+    job: Job, known_results: Mapping[str, CheckResult | str]
+) -> CheckResult | None:
     """Return the known result of a check, if any. A known error is an error of ours, never a verdict on the paper."""
     error = known_results.get(job.label)
-    return _without_verdict(job, "inconclusive", f"error: {error}", error) if isinstance(error, str) else error
+    return (
+        _without_verdict(job, "inconclusive", f"error: {error}", error)
+        if isinstance(error, str)
+        else error
+    )
 
 
-def _without_verdict(job: Job, status: Status, message: str, error: str = "") -> CheckResult:
-    return CheckResult(name=job.check, method=job.find().method, status=status, message=message, error=error)
+def _without_verdict(
+    job: Job, status: Status, message: str, error: str = ""
+) -> CheckResult:
+    return CheckResult(
+        name=job.check,
+        method=job.find().method,
+        status=status,
+        message=message,
+        error=error,
+    )
 
 
 def _to_run(running: Sequence[_RunningJob], cache: BlockCache | None) -> Iterator[Task]:
     """Yield the blocks that are not stored. Stored blocks are added to their jobs."""
     for place, running_job in enumerate(running):
-        finished_blocks = {} if cache is None or running_job.blocks == 0 else cache.stored_blocks(place)
+        finished_blocks = (
+            {}
+            if cache is None or running_job.blocks == 0
+            else cache.stored_blocks(place)
+        )
         for block in range(running_job.blocks):
             if block in finished_blocks:
                 running_job.add(block, finished_blocks[block])
@@ -211,7 +268,13 @@ def _to_run(running: Sequence[_RunningJob], cache: BlockCache | None) -> Iterato
             cache.reused += bool(finished_blocks) and running_job.result is not None
 
 
-def _outcomes(jobs: list[Job], tasks: deque[Task], workers: int, early: Executor | None, limit: float) -> Outcomes:
+def _outcomes(
+    jobs: list[Job],
+    tasks: deque[Task],
+    workers: int,
+    early: Executor | None,
+    limit: float,
+) -> Outcomes:
     if workers > 1 or limit > 0.0:
         yield from run_in_pool(jobs, tasks, workers, limit)
     elif early is not None:

@@ -40,26 +40,46 @@ def disagreements(checks: Sequence[CheckResult], form: Form) -> Iterator[Disagre
     for check in checks:
         if check.kernel_disagrees:
             examples = (_example(example) for example in check.counterexamples[:1])
-            details = "; ".join(filter(None, [check.statistic, check.message, *examples]))
+            details = "; ".join(
+                filter(None, [check.statistic, check.message, *examples])
+            )
             yield Disagreement(
-                form=form, checks=[check.name], what=details, where=check.region, n=check.n, alpha=check.alpha
+                form=form,
+                checks=[check.name],
+                what=details,
+                where=check.region,
+                n=check.n,
+                alpha=check.alpha,
             )
     proved = [check for check in checks if check.status in SHOWN]
     refuted = [check for check in checks if check.status == "refuted"]
     if proved and refuted:
-        refutations = "; ".join(f"{check.name} refutes it: {_refutation(check)}" for check in refuted)
+        refutations = "; ".join(
+            f"{check.name} refutes it: {_refutation(check)}" for check in refuted
+        )
         for_it = ", ".join(f"{check.name} ({check.status})" for check in proved)
         names = [check.name for check in (*proved, *refuted)]
-        yield Disagreement(form=form, checks=names, what=f"{for_it} shows it, and {refutations}")
+        yield Disagreement(
+            form=form, checks=names, what=f"{for_it} shows it, and {refutations}"
+        )
 
 
 def _refutation(check: CheckResult) -> str:
-    return _example(check.counterexamples[0]) if check.counterexamples else check.statistic or check.message
+    return (
+        _example(check.counterexamples[0])
+        if check.counterexamples
+        else check.statistic or check.message
+    )
 
 
 def _example(example: Counterexample) -> str:
-    point = ", ".join(f"{name}={number.exact or number.float}" for name, number in example.parameters.items())
-    left, right = (side.exact or f"{float(side.float):.6g}" for side in (example.lhs, example.rhs))
+    point = ", ".join(
+        f"{name}={number.exact or number.float}"
+        for name, number in example.parameters.items()
+    )
+    left, right = (
+        side.exact or f"{float(side.float):.6g}" for side in (example.lhs, example.rhs)
+    )
     return f"at {point}: left {left}, right {right}{f' ({example.note})' if example.note else ''}"
 
 
@@ -84,7 +104,11 @@ def decide_status(checks: Sequence[CheckResult]) -> tuple[Status, str]:
         return "inconclusive", disagreement
     if checks and all(check.message == INTERRUPTED for check in checks):
         return "inconclusive", f"not reached: {INTERRUPTED}"
-    unsure = [f"{c.name}: {c.error or c.message}" for c in checks if c.status in {"inconclusive", "untested"}]
+    unsure = [
+        f"{c.name}: {c.error or c.message}"
+        for c in checks
+        if c.status in {"inconclusive", "untested"}
+    ]
     sums = SHOWN if any(check.message == INTERRUPTED for check in checks) else HOLDS
     for status in ("refuted", *sums):
         if names := [check.name for check in checks if check.status == status]:
@@ -92,9 +116,15 @@ def decide_status(checks: Sequence[CheckResult]) -> tuple[Status, str]:
             words: str = status
             if rests:
                 words = f"{status.removesuffix(' given')} given {', '.join(rests)}"
-                names = [check.name for check in checks if check.status == status and check.given == rests]
+                names = [
+                    check.name
+                    for check in checks
+                    if check.status == status and check.given == rests
+                ]
             if status not in (*SHOWN, "refuted"):
-                names = [_with_window(check) for check in checks if check.status == status]
+                names = [
+                    _with_window(check) for check in checks if check.status == status
+                ]
             return status, "; ".join([f"{words} by {', '.join(names)}", *unsure])
     if any(check.status == "inconclusive" for check in checks):
         return "inconclusive", "; ".join(unsure)
@@ -129,19 +159,37 @@ def judge(
     """Combine the results on one claim under one reading, and add the pinned status."""
     verdict = claim.verdict(reading)
     status, reason = decide_status(printed)
-    if verdict is not None and verdict.reason and (verdict.status == status or not printed):
+    if (
+        verdict is not None
+        and verdict.reason
+        and (verdict.status == status or not printed)
+    ):
         reason = verdict.reason
     amendment = _amendment(claim, reading, verdict, amended)
     regime = _regime_result(claim, reading, verdict, held)
     pinned = claim.pinned(reading)
-    judgements = [judgement for judgement in (amendment, regime) if judgement is not None]
+    judgements = [
+        judgement for judgement in (amendment, regime) if judgement is not None
+    ]
     is_contradicted = contradicts(pinned, status) or any(
         contradicts(judgement.pinned, judgement.status) for judgement in judgements
     )
     slacks = [check.slack for check in printed if check.slack is not None]
-    related = [check.relation_to_derived for check in printed if check.relation_to_derived is not None]
-    forms: list[tuple[Form, Sequence[CheckResult]]] = [("printed", printed), ("amended", amended), ("held", held)]
-    differing = [difference for form, checks in forms for difference in disagreements(checks, form)]
+    related = [
+        check.relation_to_derived
+        for check in printed
+        if check.relation_to_derived is not None
+    ]
+    forms: list[tuple[Form, Sequence[CheckResult]]] = [
+        ("printed", printed),
+        ("amended", amended),
+        ("held", held),
+    ]
+    differing = [
+        difference
+        for form, checks in forms
+        for difference in disagreements(checks, form)
+    ]
     record = claim.record
     statement = claim.statement(reading)
     return Result(
@@ -155,7 +203,9 @@ def judge(
         pinned=pinned,
         unpinned=pinned == "untested"
         and not (printed and all(check.message == INTERRUPTED for check in printed))
-        and (status in {"refuted", "inconclusive"} or (status, verdict) == (pinned, None)),
+        and (
+            status in {"refuted", "inconclusive"} or (status, verdict) == (pinned, None)
+        ),
         severity=None if verdict is None else verdict.severity,
         tight=verdict is not None and verdict.tight,
         contradicts=is_contradicted,
@@ -166,17 +216,29 @@ def judge(
         kind=record.kind,
         where=record.where,
         quote=record.quote,
-        printed=record.printed if record.printed is not None else record.statement or "",
+        printed=record.printed
+        if record.printed is not None
+        else record.statement or "",
         latex=statement.latex(),
         display=display(statement),
         findings=list(verdict.findings) if verdict is not None else [],
         reported=verdict.reported if verdict is not None else "",
-        derivation=[check.derivation for check in printed if check.derivation is not None],
+        derivation=[
+            check.derivation for check in printed if check.derivation is not None
+        ],
         relation_to_derived=related[0] if related else None,
-        region="; ".join(f"{check.name}: {check.region}" for check in printed if check.region),
+        region="; ".join(
+            f"{check.name}: {check.region}" for check in printed if check.region
+        ),
         slack=sharpest(slacks),
-        vacuous=next((check.vacuous for check in printed if check.vacuous is not None), None),
-        counterexamples=[with_edge(example, claim.edges) for check in printed for example in check.counterexamples],
+        vacuous=next(
+            (check.vacuous for check in printed if check.vacuous is not None), None
+        ),
+        counterexamples=[
+            with_edge(example, claim.edges)
+            for check in printed
+            for example in check.counterexamples
+        ],
         amendment=amendment,
         holds=regime,
         checks=list(printed),
@@ -193,7 +255,9 @@ def without_proof(check: CheckResult, sides: str) -> CheckResult:
     if check.status not in HOLDS:
         return check
     message = f"both sides are {sides}: identical sides prove nothing"
-    return replace_fields(check, status="untested", message=message, given=[], references=[])
+    return replace_fields(
+        check, status="untested", message=message, given=[], references=[]
+    )
 
 
 def on_witnesses(check: CheckResult, witnesses: Sequence[str]) -> CheckResult:
@@ -203,7 +267,12 @@ def on_witnesses(check: CheckResult, witnesses: Sequence[str]) -> CheckResult:
     window = f"for {' and '.join(witnesses)} only{f'; {check.window}' if check.window else ''}"
     message = f"{check.status} for {' and '.join(witnesses)} only; {check.message}"
     return replace_fields(
-        check, status="not refuted on witnesses", message=message, window=window, given=[], references=[]
+        check,
+        status="not refuted on witnesses",
+        message=message,
+        window=window,
+        given=[],
+        references=[],
     )
 
 
@@ -212,15 +281,27 @@ def _narrowed(printed: Statement, amended: Statement) -> list[str]:
 
     These are the conditions that it adds, or all its conditions if it drops any.
     """
-    same = replace(printed, domains=amended.domains, symbols=amended.symbols, requires=amended.requires)
+    same = replace(
+        printed,
+        domains=amended.domains,
+        symbols=amended.symbols,
+        requires=amended.requires,
+    )
     if amended != replace(same, variant="amended"):
         return []
     dropped = any(condition not in amended.requires for condition in printed.requires)
-    return [to_text(condition) for condition in amended.requires if dropped or condition not in printed.requires]
+    return [
+        to_text(condition)
+        for condition in amended.requires
+        if dropped or condition not in printed.requires
+    ]
 
 
 def _amendment(
-    claim: ClaimSpec, reading: dict[str, str], verdict: Verdict | None, checks: Sequence[CheckResult]
+    claim: ClaimSpec,
+    reading: dict[str, str],
+    verdict: Verdict | None,
+    checks: Sequence[CheckResult],
 ) -> AmendmentResult | None:
     if verdict is None or verdict.amendment is None:
         return None
@@ -250,7 +331,10 @@ def _amendment(
 
 
 def _regime_result(
-    claim: ClaimSpec, reading: dict[str, str], verdict: Verdict | None, checks: Sequence[CheckResult]
+    claim: ClaimSpec,
+    reading: dict[str, str],
+    verdict: Verdict | None,
+    checks: Sequence[CheckResult],
 ) -> AmendmentResult | None:
     if verdict is None or verdict.holds is None:
         return None
@@ -271,16 +355,22 @@ def _regime_result(
     )
 
 
-ResultsByName = Mapping[str, Sequence[CheckResult]]  # results of the checks, by the name of the statement
+# results of the checks, by the name of the statement
+ResultsByName = Mapping[str, Sequence[CheckResult]]
 
 
-def settle(results: ResultsByName, pinned: Callable[[Reference], Status]) -> dict[str, list[CheckResult]]:
+def settle(
+    results: ResultsByName, pinned: Callable[[Reference], Status]
+) -> dict[str, list[CheckResult]]:
     """Remove proved premises from the list of every proof, and add the status of the other premises.
 
     A statement is named by the text of its `Reference`. ``pinned`` returns the status of statements that the run did
     not judge. A proof that depends on its own conclusion is refused. The order of the statements does not matter.
     """
-    graph = {name: [str(ref) for check in checks for ref in check.references] for name, checks in results.items()}
+    graph = {
+        name: [str(ref) for check in checks for ref in check.references]
+        for name, checks in results.items()
+    }
 
     @cache
     def status_of(name: str) -> Status:
@@ -288,7 +378,10 @@ def settle(results: ResultsByName, pinned: Callable[[Reference], Status]) -> dic
 
     @cache
     def settled(name: str) -> tuple[CheckResult, ...]:
-        return tuple(_refused(check, name, graph) or _settled(check, status_text) for check in results[name])
+        return tuple(
+            _refused(check, name, graph) or _settled(check, status_text)
+            for check in results[name]
+        )
 
     def status_text(reference: Reference) -> str:
         if str(reference) not in results:
@@ -301,7 +394,11 @@ def settle(results: ResultsByName, pinned: Callable[[Reference], Status]) -> dic
 def _settled(check: CheckResult, status_of: Callable[[Reference], str]) -> CheckResult:
     """Return the check without the premises that are proved, and with the status of each other premise."""
     words = {str(ref): status_of(ref) for ref in check.references}
-    premise_texts = {str(ref): ref.text(words[str(ref)]) for ref in check.references if words[str(ref)] != "proved"}
+    premise_texts = {
+        str(ref): ref.text(words[str(ref)])
+        for ref in check.references
+        if words[str(ref)] != "proved"
+    }
     open_premises = [
         premise_texts.get(premise, premise)
         for premise in check.given
@@ -313,16 +410,22 @@ def _settled(check: CheckResult, status_of: Callable[[Reference], str]) -> Check
     return msgspec.structs.replace(check, given=open_premises, status=status)
 
 
-def _refused(check: CheckResult, name: str, graph: Mapping[str, Sequence[str]]) -> CheckResult | None:
+def _refused(
+    check: CheckResult, name: str, graph: Mapping[str, Sequence[str]]
+) -> CheckResult | None:
     """Return the check with an error if one of its premises depends on the statement that it proves."""
     for reference in check.references:
         if circle := _premise_path(str(reference), name, graph):
             error = f"premises run in a circle: {' -> '.join((name, *circle))}"
-            return msgspec.structs.replace(check, status="inconclusive", given=[], message=error, error=error)
+            return msgspec.structs.replace(
+                check, status="inconclusive", given=[], message=error, error=error
+            )
     return None
 
 
-def _premise_path(start: str, goal: str, graph: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+def _premise_path(
+    start: str, goal: str, graph: Mapping[str, Sequence[str]]
+) -> tuple[str, ...]:
     """Return the shortest path along premises between two statements, including both, or an empty one."""
     paths: deque[tuple[str, ...]] = deque([(start,)])
     visited = {start}

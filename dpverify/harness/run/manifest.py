@@ -30,7 +30,11 @@ def versions() -> dict[str, str]:
 
 def machine() -> dict[str, str]:
     """Return system, architecture and number of cores, without the machine's name."""
-    return {"system": platform.system(), "architecture": platform.machine(), "cores": str(os.cpu_count() or 1)}
+    return {
+        "system": platform.system(),
+        "architecture": platform.machine(),
+        "cores": str(os.cpu_count() or 1),
+    }
 
 
 def commit() -> str:
@@ -38,9 +42,23 @@ def commit() -> str:
     checkout = Path(__file__).resolve().parents[3]
     if not (checkout / ".git").exists():
         return ""
-    command = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+changes"]
+    command = [
+        "git",
+        "describe",
+        "--always",
+        "--abbrev=40",
+        "--exclude=*",
+        "--dirty=+changes",
+    ]
     try:
-        done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=GIT_SECONDS, check=True)
+        done = subprocess.run(
+            command,
+            cwd=checkout,
+            capture_output=True,
+            text=True,
+            timeout=GIT_SECONDS,
+            check=True,
+        )
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout.strip()

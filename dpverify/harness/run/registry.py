@@ -39,13 +39,16 @@ class PaperChecks:
     ``meets``: properties of the problems of all these checks; a property that a check declares itself has priority.
     """
 
-    def __init__(self, key: str, module: str, meets: Mapping[str, Property] | None = None) -> None:
+    def __init__(
+        self, key: str, module: str, meets: Mapping[str, Property] | None = None
+    ) -> None:
         self.key = key
         self.module = module
         self.meets = dict(meets or {})
         self._own: dict[tuple[str, str], Entry] = {}
         self._announced: list[tuple[str, frozenset[str]]] = []
-        self._entries_of_claim: dict[str | None, dict[tuple[str, str], Entry]] = {}  # requested checks, by claim
+        # requested checks, by claim
+        self._entries_of_claim: dict[str | None, dict[tuple[str, str], Entry]] = {}
 
     def add(self, *checks: Check) -> None:
         """Add checks."""
@@ -53,9 +56,18 @@ class PaperChecks:
         for index, check in enumerate(checks):
             if not check.name or set(check.name) & set("[]|:= "):
                 rule = "must be a word without []|:= and spaces"
-                raise ValueError(f"name of a check of {check.claim} {rule}, got name={check.name!r}.")
-            declared = replace(check, meets={**self.meets, **check.meets}) if self.meets else check
-            _add_entry(self._own, Entry(declared, CheckPlace(self.module, line, index, len(checks))))
+                raise ValueError(
+                    f"name of a check of {check.claim} {rule}, got name={check.name!r}."
+                )
+            declared = (
+                replace(check, meets={**self.meets, **check.meets})
+                if self.meets
+                else check
+            )
+            _add_entry(
+                self._own,
+                Entry(declared, CheckPlace(self.module, line, index, len(checks))),
+            )
         self._entries_of_claim.clear()
 
     def announce(self, module: str, claims: Iterable[str]) -> None:
@@ -68,7 +80,9 @@ class PaperChecks:
 
     def claims(self) -> set[str]:
         """Return the ids, without the paper, of the claims that have a check, without importing files."""
-        return {claim for claim, _ in self._own}.union(*(claims for _, claims in self._announced))
+        return {claim for claim, _ in self._own}.union(
+            *(claims for _, claims in self._announced)
+        )
 
     def entries(self, claim: str | None = None) -> list[Entry]:
         """List the checks of a claim, or all, in the order in which they were added. Announced files come last."""
@@ -102,7 +116,9 @@ class PaperChecks:
             if claim is None or claim in claims:
                 checks = import_checks(module)
                 if checks.key != self.key:
-                    raise ValueError(f"{module} must belong to {self.key}, got key={checks.key!r}.")
+                    raise ValueError(
+                        f"{module} must belong to {self.key}, got key={checks.key!r}."
+                    )
                 if wrong := sorted(checks.claims() ^ claims):
                     rule = "must judge the claims that it is announced with"
                     raise ValueError(f"{module} {rule}, got {', '.join(wrong)}.")
@@ -116,7 +132,13 @@ def import_checks(module: str) -> PaperChecks:
             checks: PaperChecks = import_module(module).CHECKS
     except ForeignError as failure:
         error = failure.__cause__ or failure
-        raise SpecError(module, "", "", "", f"its checks cannot be imported: {text_with_line(error)}") from error
+        raise SpecError(
+            module,
+            "",
+            "",
+            "",
+            f"its checks cannot be imported: {text_with_line(error)}",
+        ) from error
     return checks
 
 
@@ -124,7 +146,9 @@ def _add_entry(entries: dict[tuple[str, str], Entry], entry: Entry) -> None:
     claim = entry.check.claim
     name = entry.check.name
     if (claim, name) in entries:
-        raise ValueError(f"name of a check of {claim} must be new, got name={name!r} twice.")
+        raise ValueError(
+            f"name of a check of {claim} must be new, got name={name!r} twice."
+        )
     entries[claim, name] = entry
 
 
@@ -146,14 +170,18 @@ class Index(msgspec.Struct, frozen=True):
     files: dict[str, IndexedFile]
 
 
-def load_paper(key: str, package: str, index_of_files: Mapping[str, IndexedFile]) -> PaperChecks | None:
+def load_paper(
+    key: str, package: str, index_of_files: Mapping[str, IndexedFile]
+) -> PaperChecks | None:
     """Load the checks of a paper whose code is in a package; None if there is no such package."""
     if not key.isidentifier() or find_spec(package) is None:
         return None
     checks = PaperChecks(key, package)
     for module, source in check_files(package, key):
         file = index_of_files.get(module)
-        checks.announce(module, file.claims if file and file.source == source else claims_in(module))
+        checks.announce(
+            module, file.claims if file and file.source == source else claims_in(module)
+        )
     return checks
 
 
@@ -168,7 +196,9 @@ def check_files(package: str, key: str = "") -> Iterator[tuple[str, str]]:
         for path in sorted(Path(folder).rglob("*.py")):
             text = path.read_text(encoding="utf-8")
             if mark in text:
-                module = ".".join([package, *path.relative_to(folder).with_suffix("").parts])
+                module = ".".join(
+                    [package, *path.relative_to(folder).with_suffix("").parts]
+                )
                 yield module, hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
@@ -189,7 +219,11 @@ def made_index(packages: Sequence[str], search_seconds: Mapping[str, float]) -> 
 
 def read_index(path: Path) -> Index:
     """Read the index; an empty one if there is no file."""
-    return msgspec.json.decode(path.read_bytes(), type=Index) if path.is_file() else Index({}, {})
+    return (
+        msgspec.json.decode(path.read_bytes(), type=Index)
+        if path.is_file()
+        else Index({}, {})
+    )
 
 
 def index_text(index: Index) -> str:

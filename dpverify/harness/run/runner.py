@@ -32,7 +32,14 @@ from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.harness.run.sources import PAPERS
 from dpverify.harness.run.store import BlockCache, Store
 from dpverify.harness.run.store_file import StoreError
-from dpverify.harness.run.suite import JudgedReading, Suite, declared_seconds, judged, results_by_case, with_recorded
+from dpverify.harness.run.suite import (
+    JudgedReading,
+    Suite,
+    declared_seconds,
+    judged,
+    results_by_case,
+    with_recorded,
+)
 from dpverify.harness.run.tasks import STAGE_SEPARATOR, Job
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import SpecError, shown
@@ -60,9 +67,16 @@ class EarlierResults:
         if report is None or manifest is None or not self._is_reusable(manifest):
             return 0
         checks_by_label = {
-            job.label: report.result(case.claim, job.context.statement, job.check, evidence) for job in case.jobs
+            job.label: report.result(
+                case.claim, job.context.statement, job.check, evidence
+            )
+            for job in case.jobs
         }
-        standing = {label: check for label, check in checks_by_label.items() if check is not None and not check.error}
+        standing = {
+            label: check
+            for label, check in checks_by_label.items()
+            if check is not None and not check.error
+        }
         if not checks_by_label or len(standing) < len(checks_by_label):
             return 0
         self.known |= standing
@@ -72,7 +86,11 @@ class EarlierResults:
 
     def _is_reusable(self, manifest: RunInfo) -> bool:
         complete = not manifest.interrupted
-        return complete and manifest.budget == self._budget and manifest.versions == versions()
+        return (
+            complete
+            and manifest.budget == self._budget
+            and manifest.versions == versions()
+        )
 
 
 def with_earlier_run(result: Result, earlier: int) -> Result:
@@ -80,7 +98,8 @@ def with_earlier_run(result: Result, earlier: int) -> Result:
     return msgspec.structs.replace(result, earlier=earlier)
 
 
-# Declared core seconds from which workers save more time than starting them takes, 2 s each.
+# Declared core seconds from which workers save more time than starting them takes, 2 s
+# each.
 SECONDS_FOR_WORKERS = 10.0
 
 
@@ -89,7 +108,9 @@ def false_alarm(results: Sequence[Result]) -> float:
 
     It is the sum of the alphas of all simulations.
     """
-    return math.fsum(check.alpha for result in results for check in result.all_checks if check.n > 0)
+    return math.fsum(
+        check.alpha for result in results for check in result.all_checks if check.n > 0
+    )
 
 
 def verify(
@@ -123,28 +144,52 @@ def verify(
     """
     start = time.perf_counter()
     certificates = None if fresh else StoredCertificates.read()
-    suite = Suite(specs, budget, seed, source, proofs, known_results or {}, certificates)
-    cases = [case for claim in (specs.claims() if claims is None else claims) for case in suite.cases(claim)]
+    suite = Suite(
+        specs, budget, seed, source, proofs, known_results or {}, certificates
+    )
+    cases = [
+        case
+        for claim in (specs.claims() if claims is None else claims)
+        for case in suite.cases(claim)
+    ]
     work = [job for case in cases for job in case.jobs]
     # computed now, because Ctrl-C during a later computation would lose the verdicts
     hashes = [case.evidence_hash for case in cases]
     standing = EarlierResults(renew, budget)
-    earlier = [standing.reuse(case, digest) for case, digest in zip(cases, hashes, strict=True)]
+    earlier = [
+        standing.reuse(case, digest) for case, digest in zip(cases, hashes, strict=True)
+    ]
     known_results = {**standing.known, **(known_results or {})}
-    workers = 1 if spare and jobs > 1 and declared_seconds(work, known_results) < SECONDS_FOR_WORKERS else jobs
-    if (workers > 1 or limit > 0.0) and early is not None:  # it would be idle, and use memory
-        with suppress(OSError):  # Python 3.11 may close the pool's pipe first if the process has just died
+    workers = (
+        1
+        if spare
+        and jobs > 1
+        and declared_seconds(work, known_results) < SECONDS_FOR_WORKERS
+        else jobs
+    )
+    # it would be idle, and use memory
+    if (workers > 1 or limit > 0.0) and early is not None:
+        # Python 3.11 may close the pool's pipe first if the process has just died
+        with suppress(OSError):
             early.shutdown(wait=False, cancel_futures=True)
         early = None
-    evidence = [digest for case, digest in zip(cases, hashes, strict=True) for _ in case.jobs]
+    evidence = [
+        digest for case, digest in zip(cases, hashes, strict=True) for _ in case.jobs
+    ]
     cache = None if store is None else BlockCache(store, work, evidence, fresh)
     if stop:
         results_of_jobs = [stopped(job, known_results) for job in work]
         interrupted = True
     else:
-        results_of_jobs, interrupted = run_jobs(work, workers, progress, early, cache, cluster, limit, known_results)
+        results_of_jobs, interrupted = run_jobs(
+            work, workers, progress, early, cache, cluster, limit, known_results
+        )
     results = list(
-        map(with_earlier_run, judged(specs, cases, results_by_case(cases, results_of_jobs), hashes), earlier)
+        map(
+            with_earlier_run,
+            judged(specs, cases, results_by_case(cases, results_of_jobs), hashes),
+            earlier,
+        )
     )
     info = RunInfo(
         versions=versions(),
@@ -162,7 +207,12 @@ def verify(
     papers = {case.claim.paper: specs.papers[case.claim.paper].info for case in cases}
     run = Run(run=info, papers=papers, results=results)
     keep_new_code()
-    if whole_run is not None and cache is not None and cache.whole is not None and not interrupted:
+    if (
+        whole_run is not None
+        and cache is not None
+        and cache.whole is not None
+        and not interrupted
+    ):
         whole_run.save(cache.store, run, cache.whole)
     return run
 
@@ -174,14 +224,21 @@ STAGES = ("cost", "plan", "fold", "finish")
 
 
 def verify_apart(
-    limit: float, *, progress: ReportRun | None, store: Store | None, cluster: Cluster | None, **options: Any
+    limit: float,
+    *,
+    progress: ReportRun | None,
+    store: Store | None,
+    cluster: Cluster | None,
+    **options: Any,
 ) -> Run:
     """Judge claims as `verify` does, with a time limit in seconds for each call of foreign code."""
     known_results: KnownResults = {}
     stop = False
     while True:
         try:
-            for message in run_apart(limit, _messages, limit, known_results, stop, store, cluster, options):
+            for message in run_apart(
+                limit, _messages, limit, known_results, stop, store, cluster, options
+            ):
                 if isinstance(message, Run):
                     return message
                 if isinstance(message, Progress):
@@ -195,7 +252,9 @@ def verify_apart(
         except ForeignError as error:
             stage, _, label = error.name.partition(STAGE_SEPARATOR)
             if stage not in STAGES or isinstance(known_results.get(label), str):
-                raise SpecError("checks", "", "", shown(error.name), f"it {error.reason}") from error
+                raise SpecError(
+                    "checks", "", "", shown(error.name), f"it {error.reason}"
+                ) from error
             known_results[label] = str(error)
         except KeyboardInterrupt:  # foreign code did not return after Ctrl-C
             if stop:
@@ -203,7 +262,9 @@ def verify_apart(
             stop = True
 
 
-def _record_failures(failures: dict[str, str], store: Store | None, cluster: Cluster | None) -> None:
+def _record_failures(
+    failures: dict[str, str], store: Store | None, cluster: Cluster | None
+) -> None:
     if store is not None:
         store.failure = failures["store"]
     if cluster is not None:
@@ -233,7 +294,10 @@ def _messages(
         known_results=known_results,
         stop=stop,
     )
-    yield {"store": store.failure if store else "", "cluster": cluster.failure if cluster else ""}
+    yield {
+        "store": store.failure if store else "",
+        "cluster": cluster.failure if cluster else "",
+    }
     check_originals("checks")
     yield run
 
@@ -244,7 +308,9 @@ class SessionEvidence:
     Results are read from the store of ``dpverify verify`` if it has them, and stored there otherwise.
     """
 
-    def __init__(self, directory: Path, source: str, budget: str, seed: int, fresh: bool) -> None:
+    def __init__(
+        self, directory: Path, source: str, budget: str, seed: int, fresh: bool
+    ) -> None:
         self.directory = directory
         self.budget = budget
         self.seed = seed
@@ -252,7 +318,8 @@ class SessionEvidence:
         self.proofs = RecordedRun() if budget == "smoke" and not fresh else None
         self.suite = Suite(load_specs(directory), budget, seed, source)
         self.untested: list[str] = []
-        self.unpinned: list[str] = []  # results of claims without a pin, if their papers are not strict
+        # results of claims without a pin, if their papers are not strict
+        self.unpinned: list[str] = []
         # for every pin: test item, case, results
         self.looked_at: list[tuple[str, JudgedReading, list[CheckResult]]] = []
         self.reused = 0  # number of checks read from the store
@@ -264,7 +331,11 @@ class SessionEvidence:
         if job.label not in self._found:
             job = self._with_recorded(job, case)
             store = self._store
-            cache = None if store is None else BlockCache(store, [job], [case.evidence_hash], self.fresh)
+            cache = (
+                None
+                if store is None
+                else BlockCache(store, [job], [case.evidence_hash], self.fresh)
+            )
             (result,), interrupted = run_jobs([job], 1, cache=cache)
             if interrupted:
                 raise KeyboardInterrupt
@@ -313,8 +384,14 @@ class SessionEvidence:
 
         All are judged together, because proofs may depend on other results.
         """
-        names, cases, results_of_cases = zip(*self.looked_at, strict=True) if self.looked_at else ((), (), ())
-        results = zip(names, judged(self.suite.specs, cases, results_of_cases, [""] * len(cases)), strict=True)
+        names, cases, results_of_cases = (
+            zip(*self.looked_at, strict=True) if self.looked_at else ((), (), ())
+        )
+        results = zip(
+            names,
+            judged(self.suite.specs, cases, results_of_cases, [""] * len(cases)),
+            strict=True,
+        )
         return [
             f"{name} (pinned {judgement.pinned}, found {judgement.status})"
             for name, judgement in results

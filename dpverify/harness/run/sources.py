@@ -23,8 +23,13 @@ from dpverify.harness.run.registry import Entry, PaperChecks, load_paper
 from dpverify.ledger.errors import SpecError, shown
 from dpverify.ledger.statements import Variant
 
-BY_DEFAULT: dict[str, type[Check]] = {"proof": FormulaProof, "points": FiniteCheck, "search": FormulaSearch}
-VARIANTS = get_args(Variant)  # the statement that holds of a refuted claim is judged like the others
+BY_DEFAULT: dict[str, type[Check]] = {
+    "proof": FormulaProof,
+    "points": FiniteCheck,
+    "search": FormulaSearch,
+}
+# the statement that holds of a refuted claim is judged like the others
+VARIANTS = get_args(Variant)
 
 PAPERS = "dpverify.papers:load"
 """Default source. A source is a package, or a module with a function from a paper's key to its checks or None."""
@@ -35,9 +40,13 @@ def load_checks(source: str, paper: str) -> PaperChecks | None:
     module, colon, function = source.partition(":")
     if not colon:
         return _load_package(source, paper)
-    load: Callable[[str], PaperChecks | None] | None = getattr(_module(module, source), function, None)
+    load: Callable[[str], PaperChecks | None] | None = getattr(
+        _module(module, source), function, None
+    )
     if load is None:
-        raise SpecError("checks", "", "", shown(source), f"{module} has no function of this name")
+        raise SpecError(
+            "checks", "", "", shown(source), f"{module} has no function of this name"
+        )
     if source == PAPERS:
         return load(paper)
     with _refused("function", source):
@@ -53,7 +62,9 @@ def _refused(kind: str, source: str) -> Iterator[None]:
     except ForeignError as error:
         if isinstance(error.__cause__, SpecError):
             raise error.__cause__ from error
-        raise SpecError("checks", "", "", shown(source), f"the {kind} {error.reason}") from error
+        raise SpecError(
+            "checks", "", "", shown(source), f"the {kind} {error.reason}"
+        ) from error
 
 
 def _module(name: str, source: str) -> ModuleType:
@@ -63,7 +74,9 @@ def _module(name: str, source: str) -> ModuleType:
     except ForeignError as error:
         cause = error.__cause__
         reason = str(cause) if isinstance(cause, ImportError) else error.reason
-        raise SpecError("checks", "", "", shown(source), f"they cannot be imported: {reason}") from error
+        raise SpecError(
+            "checks", "", "", shown(source), f"they cannot be imported: {reason}"
+        ) from error
 
 
 @cache
@@ -75,7 +88,11 @@ def _load_package(package: str, paper: str) -> PaperChecks | None:
         checks = load_paper(paper, package, {})
     if checks is None:
         raise SpecError(
-            "checks", "", "", shown(package), "it must be module:function or a package that can be imported"
+            "checks",
+            "",
+            "",
+            shown(package),
+            "it must be module:function or a package that can be imported",
         )
     return checks
 
@@ -86,9 +103,16 @@ def entries_of(checks: PaperChecks | None, claim: str) -> list[Entry]:
     The default checks are a search for a counterexample, an examination of all points of a finite domain, and a search
     for a proof. Each claim also has the check of its proof in ``proofs.toml``, unless another check has this name.
     """
-    of_text = Entry(TextProof(claim, derivation_check.NAME, variants=VARIANTS), CheckPlace(TextProof.__module__))
+    of_text = Entry(
+        TextProof(claim, derivation_check.NAME, variants=VARIANTS),
+        CheckPlace(TextProof.__module__),
+    )
     if checks is not None and (entries := checks.entries(claim)):
-        return entries if any(entry.check.name == derivation_check.NAME for entry in entries) else [*entries, of_text]
+        return (
+            entries
+            if any(entry.check.name == derivation_check.NAME for entry in entries)
+            else [*entries, of_text]
+        )
     return [
         of_text,
         *(
@@ -107,5 +131,7 @@ def find_check(source: str, paper: str, claim: str, name: str) -> Check:
 def recorded_share(source: str, budget: str) -> float | None:
     """Return the core seconds of one divisible check, if ``SEARCH_SECONDS`` of the source's module has the budget."""
     module, colon, _ = source.partition(":")
-    recorded: Mapping[str, float] = getattr(_module(module, source), "SEARCH_SECONDS", {}) if colon else {}
+    recorded: Mapping[str, float] = (
+        getattr(_module(module, source), "SEARCH_SECONDS", {}) if colon else {}
+    )
     return recorded.get(budget)

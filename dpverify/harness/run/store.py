@@ -22,7 +22,13 @@ import msgspec
 
 from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run.manifest import versions
-from dpverify.harness.run.store_file import StoreError, begin, check_whole, sealed, unsealed
+from dpverify.harness.run.store_file import (
+    StoreError,
+    begin,
+    check_whole,
+    sealed,
+    unsealed,
+)
 
 LIST = "list"
 TUPLE = "tuple"
@@ -52,7 +58,10 @@ def _plain(part: Any, types: tuple[type, ...]) -> Any:
     if part is None or type(part) in (bool, int, float, str):
         return part
     if type(part) in (list, tuple):
-        return [LIST if type(part) is list else TUPLE, *(_plain(item, types) for item in part)]
+        return [
+            LIST if type(part) is list else TUPLE,
+            *(_plain(item, types) for item in part),
+        ]
     import numpy as np  # imported here because a stored whole run needs no arrays
 
     if isinstance(part, np.ndarray) and part.dtype.kind in "iufb":
@@ -62,7 +71,10 @@ def _plain(part: Any, types: tuple[type, ...]) -> Any:
         if isinstance(part, msgspec.Struct):
             values = msgspec.to_builtins(part)
         else:
-            values = {item.name: _plain(getattr(part, item.name), types) for item in fields(part)}
+            values = {
+                item.name: _plain(getattr(part, item.name), types)
+                for item in fields(part)
+            }
         return [RECORD, type(part).__name__, values]
     raise NotStorableError(f"a part holds a {type(part).__name__}")
 
@@ -85,7 +97,9 @@ def _part(value: Any, types: tuple[type, ...]) -> Any:
     name, values = arguments
     record_type = next((item for item in types if item.__name__ == name), None)
     if record_type is None:
-        raise ValueError(f"a part must be of a type that its check names, got {name!r}.")
+        raise ValueError(
+            f"a part must be of a type that its check names, got {name!r}."
+        )
     if issubclass(record_type, msgspec.Struct):
         return msgspec.convert(values, record_type)
     return record_type(**{key: _part(item, types) for key, item in values.items()})
@@ -125,7 +139,9 @@ class Store:
             check_whole(path, BUSY_SECONDS)
             self._file = begin(path, BUSY_SECONDS)
         except (OSError, sqlite3.Error, StoreError) as error:
-            raise StoreError(f"{path} is no store of evidence that can be used: {error}") from None
+            raise StoreError(
+                f"{path} is no store of evidence that can be used: {error}"
+            ) from None
 
     def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
         return Store, (self.path,)  # another process opens the file again
@@ -136,11 +152,17 @@ class Store:
         types = job.parts
         try:
             rows = self._file.execute(
-                "select block, part, seconds from blocks where check_of = ? and evidence = ?", key
+                "select block, part, seconds from blocks where check_of = ? and evidence = ?",
+                key,
             ).fetchall()
-            return {row[0]: BlockOutcome(unpacked(unsealed((*key, *row)), types), row[2]) for row in rows}
+            return {
+                row[0]: BlockOutcome(unpacked(unsealed((*key, *row)), types), row[2])
+                for row in rows
+            }
         except (sqlite3.Error, ValueError, TypeError) as error:
-            raise StoreError(f"{self.path}: what is kept of {job.label} cannot be read: {error}") from None
+            raise StoreError(
+                f"{self.path}: what is kept of {job.label} cannot be read: {error}"
+            ) from None
 
     def requests(self, label: str) -> list[tuple[str, int]]:
         """Return the budgets and seeds of stored blocks of works whose labels begin with ``label``."""
@@ -149,18 +171,28 @@ class Store:
         except sqlite3.Error as error:
             raise StoreError(f"{self.path} cannot be read: {error}") from None
         words = (str(row[0]).split() for row in rows if str(row[0]).startswith(label))
-        return sorted({(parts[-2], int(parts[-1])) for parts in words if len(parts) > 2 and parts[-1].isdigit()})
+        return sorted(
+            {
+                (parts[-2], int(parts[-1]))
+                for parts in words
+                if len(parts) > 2 and parts[-1].isdigit()
+            }
+        )
 
     def stale(self, job: Storable, evidence: str) -> bool:
         """Return whether there are blocks of a check from another record, other code or other versions."""
         key = job.request_key, _evidence(job, evidence)
         try:
-            row = self._file.execute("select 1 from blocks where check_of = ? and evidence != ?", key).fetchone()
+            row = self._file.execute(
+                "select 1 from blocks where check_of = ? and evidence != ?", key
+            ).fetchone()
         except sqlite3.Error as error:
             raise StoreError(f"{self.path} cannot be read: {error}") from None
         return row is not None
 
-    def save(self, job: Storable, evidence: str, block: int, outcome: BlockOutcome) -> bool:
+    def save(
+        self, job: Storable, evidence: str, block: int, outcome: BlockOutcome
+    ) -> bool:
         """Store a block, unless it has an error of ours, and drop stale blocks of its check.
 
         Return whether it was stored.
@@ -173,9 +205,12 @@ class Store:
         except NotStorableError:
             return False
         try:
-            self._file.execute("delete from blocks where check_of = ? and evidence != ?", key)
             self._file.execute(
-                "insert or replace into blocks values (?, ?, ?, ?, ?)", sealed((*key, block, part, outcome.seconds))
+                "delete from blocks where check_of = ? and evidence != ?", key
+            )
+            self._file.execute(
+                "insert or replace into blocks values (?, ?, ?, ?, ?)",
+                sealed((*key, block, part, outcome.seconds)),
             )
         except sqlite3.Error as error:
             raise StoreError(f"{self.path} cannot be written: {error}") from None
@@ -185,7 +220,10 @@ class Store:
         """Delete all blocks of some works in one transaction. If that fails, ``failure`` says why."""
         try:
             self._file.execute("begin immediate")
-            self._file.executemany("delete from blocks where check_of = ?", [(job.request_key,) for job in jobs])
+            self._file.executemany(
+                "delete from blocks where check_of = ?",
+                [(job.request_key,) for job in jobs],
+            )
             self._file.execute("commit")
         except sqlite3.Error as error:
             self.failure = f"{self.path} cannot be written: {error}"
@@ -204,9 +242,12 @@ class BlockCache:
     evidence: Sequence[str]  # for each job
     fresh: bool = False  # whether to ignore stored blocks
     reused: int = 0  # number of checks whose blocks were all stored
-    stale: int = 0  # number of checks that were judged before, with another record or other code
-    is_incomplete: bool = False  # whether a block that was run is not stored, because of an error or its type
-    whole: int | None = None  # number of checks with blocks, once all blocks are stored and each check is decided
+    # number of checks that were judged before, with another record or other code
+    stale: int = 0
+    # whether a block that was run is not stored, because of an error or its type
+    is_incomplete: bool = False
+    # number of checks with blocks, once all blocks are stored and each check is decided
+    whole: int | None = None
 
     def stored_blocks(self, place: int) -> dict[int, BlockOutcome]:
         """Return the stored blocks of a job, which need not be run."""
@@ -226,7 +267,9 @@ class BlockCache:
         """Store the outcome of a block."""
         if not self.store.failure:
             try:
-                self.is_incomplete |= not self.store.save(self.jobs[place], self.evidence[place], block, outcome)
+                self.is_incomplete |= not self.store.save(
+                    self.jobs[place], self.evidence[place], block, outcome
+                )
             except StoreError as error:
                 self.store.failure = str(error)
 

@@ -27,10 +27,12 @@ create table if not exists blocks (
 ) without rowid
 """
 COLUMNS: Final = "block", "check_of", "evidence", "part", "seconds"
-VERSION: Final = 1  # version of the table; blocks of version 0 have no digest and are dropped
+# version of the table; blocks of version 0 have no digest and are dropped
+VERSION: Final = 1
 DIGEST: Final = 16  # number of bytes
 MAGIC: Final = b"SQLite format 3\0"
-WAL_MAGIC: Final = 0x377F0682, 0x377F0683  # first four bytes of a write-ahead log of sqlite
+# first four bytes of a write-ahead log of sqlite
+WAL_MAGIC: Final = 0x377F0682, 0x377F0683
 
 
 class StoreError(ValueError):
@@ -59,7 +61,8 @@ def check_whole(path: Path, seconds: float) -> None:
             )
     # a run was killed in its first write, which must be rolled back
     begun = path.with_name(f"{path.name}-journal").exists()
-    with path.open("rb") as file:  # sqlite treats a file shorter than a page as new, and overwrites it
+    # sqlite treats a file shorter than a page as new, and overwrites it
+    with path.open("rb") as file:
         if not begun and file.read(len(MAGIC)) != MAGIC:
             raise StoreError("it is no database of sqlite")
     source = f"{path.absolute().as_uri()}?mode={'rw' if begun else 'ro'}"
@@ -69,20 +72,33 @@ def check_whole(path: Path, seconds: float) -> None:
         if answers != ["ok"]:
             raise StoreError(f"it is damaged ({' '.join(str(answers[0]).split())})")
         if _version(database) == VERSION:
-            for row in database.execute("select check_of, evidence, block, part, seconds from blocks"):
+            for row in database.execute(
+                "select check_of, evidence, block, part, seconds from blocks"
+            ):
                 unsealed(row)
 
 
 def _check_tables(database: sqlite3.Connection) -> None:
     """Raise a StoreError if the file contains other tables than ours."""
     names = {str(row[0]) for row in database.execute("select name from sqlite_master")}
-    if foreign_tables := sorted(name for name in names if name != "blocks" and not name.startswith("sqlite_")):
-        raise StoreError(f"it is a database with other tables ({', '.join(foreign_tables[:3])})")
-    columns = sorted(str(row[0]) for row in database.execute("select name from pragma_table_info('blocks')"))
+    if foreign_tables := sorted(
+        name for name in names if name != "blocks" and not name.startswith("sqlite_")
+    ):
+        raise StoreError(
+            f"it is a database with other tables ({', '.join(foreign_tables[:3])})"
+        )
+    columns = sorted(
+        str(row[0])
+        for row in database.execute("select name from pragma_table_info('blocks')")
+    )
     if names and tuple(columns) != COLUMNS:
-        raise StoreError(f"its table blocks has the columns {', '.join(columns)}, and must have {', '.join(COLUMNS)}")
+        raise StoreError(
+            f"its table blocks has the columns {', '.join(columns)}, and must have {', '.join(COLUMNS)}"
+        )
     if _version(database) not in (0, VERSION):
-        raise StoreError(f"it was written by another version of dpverify (format {_version(database)}, not {VERSION})")
+        raise StoreError(
+            f"it was written by another version of dpverify (format {_version(database)}, not {VERSION})"
+        )
     if not names and _version(database) == VERSION:
         raise StoreError("it is damaged: its table is gone")
 
@@ -96,8 +112,10 @@ def begin(path: Path, seconds: float) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=seconds, isolation_level=None)
     try:
         database.execute("pragma journal_mode = wal")
-        database.execute("pragma synchronous = normal")  # a killed process loses nothing
-        database.execute("begin immediate")  # if several runs create the file at the same time, one of them does it
+        # a killed process loses nothing
+        database.execute("pragma synchronous = normal")
+        # if several runs create the file at the same time, one of them does it
+        database.execute("begin immediate")
         database.execute(TABLE)
         if _version(database) != VERSION:
             database.execute("delete from blocks")
@@ -120,7 +138,9 @@ def unsealed(row: Row) -> bytes:
     check_of, evidence, block, part, seconds = row
     content = part[DIGEST:]
     if _digest((check_of, evidence, block, content, seconds)) != part[:DIGEST]:
-        raise StoreError(f"it is damaged: block {block!r} of {str(check_of)[:60]!r} is not as it was written")
+        raise StoreError(
+            f"it is damaged: block {block!r} of {str(check_of)[:60]!r} is not as it was written"
+        )
     return content
 
 

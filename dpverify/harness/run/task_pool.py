@@ -30,17 +30,26 @@ from dpverify.harness.run.tasks import (
     run_in_worker,
     run_task,
 )
-from dpverify.processes import START_SECONDS, end_workers, process_pool, spool, workers_of
+from dpverify.processes import (
+    START_SECONDS,
+    end_workers,
+    process_pool,
+    spool,
+    workers_of,
+)
 
 PER_WORKER = 2  # blocks under way per worker
-SWITCH_INTERVAL = 2e-4  # thread switch interval in seconds here; with the usual 5 ms, the worker would wait
+# thread switch interval in seconds here; with the usual 5 ms, the worker would wait
+SWITCH_INTERVAL = 2e-4
 NO_WORKER_STARTED = f"no worker process started within {START_SECONDS:g} s"
 DIED = "the worker process died while it ran this check"
 
 Outcomes = Generator[tuple[Task, BlockOutcome], None, None]
 
 
-def run_in_pool(jobs: list[Job], tasks: deque[Task], workers: int, limit: float = 0.0) -> Outcomes:
+def run_in_pool(
+    jobs: list[Job], tasks: deque[Task], workers: int, limit: float = 0.0
+) -> Outcomes:
     """Run tasks in workers. After a worker's death, run its tasks one at a time, to find the task that kills workers.
 
     ``limit``: time limit of a task in seconds, at which it is terminated with its worker; 0 for none.
@@ -53,10 +62,17 @@ def run_in_pool(jobs: list[Job], tasks: deque[Task], workers: int, limit: float 
 
 def run_limited(jobs: Sequence[Runnable], task: Task, limit: float) -> BlockOutcome:
     """Run a task in a separate process, which is terminated if the task does not return within ``limit`` seconds."""
-    config: dict[str, object] = getattr(multiprocessing.current_process(), "_config", {})
-    daemon = config.pop("daemon", None)  # a worker of Dask below a nanny is a daemon, which may not start processes
+    config: dict[str, object] = getattr(
+        multiprocessing.current_process(), "_config", {}
+    )
+    # a worker of Dask below a nanny is a daemon, which may not start processes
+    daemon = config.pop("daemon", None)
     try:
-        return dict(run_in_pool(cast("list[Job]", [jobs[task[0]]]), deque([(0, task[1])]), 1, limit))[0, task[1]]
+        return dict(
+            run_in_pool(
+                cast("list[Job]", [jobs[task[0]]]), deque([(0, task[1])]), 1, limit
+            )
+        )[0, task[1]]
     finally:
         if daemon is not None:
             config["daemon"] = daemon
@@ -69,7 +85,8 @@ class _WorkerWatch:
         self.seconds = seconds
         self.pools = pools
         self.late: set[Task] = set()  # tasks that were terminated with their workers
-        self.unstarted: set[int] = set()  # workers that were terminated because they did not start
+        # workers that were terminated because they did not start
+        self.unstarted: set[int] = set()
         self._begun = time.monotonic()
         self._since = [self._begun] * len(pools)  # when each worker began its task
         # the start of a worker does not count as time of its task
@@ -86,7 +103,9 @@ class _WorkerWatch:
         """Restart the time of a worker, which begins a task."""
         self._since[worker] = time.monotonic()
 
-    def terminate_late_workers(self, under_way: dict[Future[BlockOutcome], tuple[Task, int]]) -> None:
+    def terminate_late_workers(
+        self, under_way: dict[Future[BlockOutcome], tuple[Task, int]]
+    ) -> None:
         """Terminate workers that did not start, and late workers, together with the first task that each was given."""
         now = time.monotonic()
         for worker, pool in enumerate(self.pools):
@@ -100,12 +119,19 @@ class _WorkerWatch:
                 self.late.add(tasks[0])
                 self.begin(worker)
                 end_workers(pool)
-            elif self.seconds and tasks and not any(process.is_alive() for process in workers_of(pool)):
-                end_workers(pool)  # processes that foreign code has started may hide the worker's death
+            elif (
+                self.seconds
+                and tasks
+                and not any(process.is_alive() for process in workers_of(pool))
+            ):
+                # processes that foreign code has started may hide the worker's death
+                end_workers(pool)
 
     def outcome(self) -> BlockOutcome:
         """Return the outcome of a terminated task."""
-        return BlockOutcome(None, self.seconds, f"the check did not return within {self.seconds:g} s")
+        return BlockOutcome(
+            None, self.seconds, f"the check did not return within {self.seconds:g} s"
+        )
 
 
 def _run_until_death(
@@ -119,30 +145,55 @@ def _run_until_death(
     """
     under_way: dict[Future[BlockOutcome], tuple[Task, int]] = {}
     suspects: list[Task] = []
-    several = workers > 1  # otherwise the jobs run in order, and their code is not loaded here
-    proofs = {place for place, job in enumerate(jobs) if several and job.find().method == "derivation"}
+    # otherwise the jobs run in order, and their code is not loaded here
+    several = workers > 1
+    proofs = {
+        place
+        for place, job in enumerate(jobs)
+        if several and job.find().method == "derivation"
+    }
     other_jobs = set(range(len(jobs))) - proofs
     with ExitStack() as stack:
         file = stack.enter_context(spool(jobs))
         prepare = partial(prepare_worker, foreign=limit > 0.0)
-        ours = limit == 0.0  # otherwise a thread left behind by foreign code would be waited for
-        pools = [stack.enter_context(process_pool(1, prepare, (file,), wait=ours)) for _ in range(workers)]
+        # otherwise a thread left behind by foreign code would be waited for
+        ours = limit == 0.0
+        pools = [
+            stack.enter_context(process_pool(1, prepare, (file,), wait=ours))
+            for _ in range(workers)
+        ]
         watch = _WorkerWatch(limit, list(pools))
         while under_way or (tasks and not suspects):
-            for submitted in range(PER_WORKER * workers):  # first one for each worker, then a second one
+            # first one for each worker, then a second one
+            for submitted in range(PER_WORKER * workers):
                 worker = submitted % workers
                 has = sum(number == worker for _, number in under_way.values())
-                if tasks and not suspects and has <= submitted // workers and worker not in watch.unstarted:
-                    begun = {place for (place, block), _ in under_way.values() if block == 0}
-                    task = _next(tasks, begun, proofs if worker < workers // 2 else other_jobs)
+                if (
+                    tasks
+                    and not suspects
+                    and has <= submitted // workers
+                    and worker not in watch.unstarted
+                ):
+                    begun = {
+                        place for (place, block), _ in under_way.values() if block == 0
+                    }
+                    task = _next(
+                        tasks, begun, proofs if worker < workers // 2 else other_jobs
+                    )
                     if not has:
                         watch.begin(worker)
                     try:
-                        under_way[pools[worker].submit(run_in_worker, *task)] = task, worker
+                        under_way[pools[worker].submit(run_in_worker, *task)] = (
+                            task,
+                            worker,
+                        )
                     except BrokenProcessPool:
                         suspects.append(task)
             if tasks and len(watch.unstarted) == workers:
-                yield from ((task, BlockOutcome(None, 0.0, NO_WORKER_STARTED)) for task in _drain(tasks))
+                yield from (
+                    (task, BlockOutcome(None, 0.0, NO_WORKER_STARTED))
+                    for task in _drain(tasks)
+                )
             done, _ = wait(under_way, watch.wait_seconds, return_when=FIRST_COMPLETED)
             watch.terminate_late_workers({} if done else under_way)
             for future in sorted(done, key=under_way.__getitem__):
@@ -156,7 +207,12 @@ def _run_until_death(
                     else:
                         suspects.append(task)
                 else:
-                    yield task, future.result() if error is None else BlockOutcome(None, 0.0, describe(error))
+                    yield (
+                        task,
+                        future.result()
+                        if error is None
+                        else BlockOutcome(None, 0.0, describe(error)),
+                    )
     return sorted(suspects)
 
 
@@ -193,9 +249,12 @@ def grouped_by_check(jobs: list[Job], tasks: deque[Task]) -> deque[Task]:
     return deque(sorted(tasks, key=lambda task: (first[jobs[task[0]].check], task)))
 
 
-def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor) -> Outcomes:
+def run_with_early_worker(
+    jobs: list[Job], tasks: deque[Task], worker: Executor
+) -> Outcomes:
     """Run the last tasks here, and the first in a worker that started while the checks were loaded, until they meet."""
-    outcomes: SimpleQueue[tuple[Task, BlockOutcome] | None] = SimpleQueue()  # None after the worker's last outcome
+    # None after the worker's last outcome
+    outcomes: SimpleQueue[tuple[Task, BlockOutcome] | None] = SimpleQueue()
     lost: list[Task] = []
 
     def feed() -> None:
@@ -214,7 +273,8 @@ def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor)
     stack = ExitStack()
     file = stack.enter_context(spool(jobs))
     prepared: Future[None] | None = None
-    with suppress(BrokenProcessPool):  # if the worker has died before, the first task also fails
+    # if the worker has died before, the first task also fails
+    with suppress(BrokenProcessPool):
         prepared = worker.submit(prepare_worker, file)
     begun = time.monotonic()
     turn = sys.getswitchinterval()
@@ -232,14 +292,19 @@ def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor)
                 try:
                     ready = outcomes.get(timeout=1.0)
                 except Empty:
-                    if prepared is not None and not prepared.done() and time.monotonic() - begun > START_SECONDS:
+                    if (
+                        prepared is not None
+                        and not prepared.done()
+                        and time.monotonic() - begun > START_SECONDS
+                    ):
                         end_workers(worker)
                     continue
                 if ready is None:
                     feeding = False
                 else:
                     yield ready
-        # The task that killed the worker must not kill this process, so the remaining tasks run in a pool.
+        # The task that killed the worker must not kill this process, so the remaining
+        # tasks run in a pool.
         yield from run_in_pool(jobs, deque([*lost, *tasks]), 1)
     finally:
         sys.setswitchinterval(turn)

@@ -20,7 +20,8 @@ from dpverify.kernels.numba_internals import seconds_compiling
 from dpverify.processes import exit_forked_copies, own_group, read_spooled
 from dpverify.symbolic.exact.numbers import working_precision
 
-STAGE_SEPARATOR = " of "  # separates a stage of a check from the check's label, in names of foreign code
+# separates a stage of a check from the check's label, in names of foreign code
+STAGE_SEPARATOR = " of "
 BITS = 53  # default precision of balls: that of a float
 
 Task = tuple[int, int]  # number of the job, number of the block
@@ -65,7 +66,11 @@ class Job:
     @property
     def terms(self) -> tuple[str, ...]:
         """Further inputs of its blocks besides the evidence, including reused results of a recorded run."""
-        return repr(self.context.share), repr(self.context.budget), *self.context.reusable_hashes
+        return (
+            repr(self.context.share),
+            repr(self.context.budget),
+            *self.context.reusable_hashes,
+        )
 
     @property
     def is_due(self) -> bool:
@@ -100,12 +105,16 @@ def run_task(job: Runnable, block: int) -> BlockOutcome:
     try:
         with working_precision(BITS):
             part = job.run(block)
-    except BaseException as error:  # an exception of a paper's code is reported as an error of this check
+    except (
+        BaseException
+    ) as error:  # an exception of a paper's code is reported as an error of this check
         if is_interrupt(error):
             raise
         wrong = describe(error)
     wrong = replacements() or wrong
-    return BlockOutcome(part, time.perf_counter() - start, wrong, seconds_compiling() - before)
+    return BlockOutcome(
+        part, time.perf_counter() - start, wrong, seconds_compiling() - before
+    )
 
 
 def run_in_worker(place: int, block: int) -> BlockOutcome:
@@ -118,7 +127,11 @@ def run_in_worker(place: int, block: int) -> BlockOutcome:
 def describe(error: BaseException) -> str:
     """Describe an exception in one line: type, text, and the function and line that raised it, without a path."""
     frames = traceback.extract_tb(error.__traceback__)
-    place = f" (in {frames[-1].name}, {Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    place = (
+        f" (in {frames[-1].name}, {Path(frames[-1].filename).name}:{frames[-1].lineno})"
+        if frames
+        else ""
+    )
     return f"{type(error).__name__}: {message_of(error)}{place}"
 
 

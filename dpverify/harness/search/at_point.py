@@ -25,7 +25,9 @@ def read_point(text: str) -> dict[str, Fraction]:
     try:
         return {name.strip(): Fraction(value.strip()) for name, _, value in parts}
     except (ValueError, ZeroDivisionError):
-        raise NoValueError("a point is letters with exact numbers, such as N=1000, alpha=1/2") from None
+        raise NoValueError(
+            "a point is letters with exact numbers, such as N=1000, alpha=1/2"
+        ) from None
 
 
 def at_point(statement: Statement, point: Point, checks: Sequence[Check] = ()) -> Probe:
@@ -37,7 +39,9 @@ def at_point(statement: Statement, point: Point, checks: Sequence[Check] = ()) -
     if (rule := _rule(statement, checks)) is not None:
         return _by_rule(rule, statement, point)
     lhs, also = _left_side(statement, checks)
-    sampler = make_sampler(statement, {}, {name: parse_domain(domain) for name, domain in also.items()})
+    sampler = make_sampler(
+        statement, {}, {name: parse_domain(domain) for name, domain in also.items()}
+    )
     if missing := [name for name in sampler.symbols if name not in point]:
         raise NoValueError(f"{', '.join(missing)} must be given as well")
     values = {name: value for name, value in point.items() if name in sampler.symbols}
@@ -49,10 +53,14 @@ def at_point(statement: Statement, point: Point, checks: Sequence[Check] = ()) -
     return probe
 
 
-def _left_side(statement: Statement, checks: Sequence[Check]) -> tuple[LeftSide | None, Mapping[str, str]]:
+def _left_side(
+    statement: Statement, checks: Sequence[Check]
+) -> tuple[LeftSide | None, Mapping[str, str]]:
     """Return the function of a left side that code measures, and the domains of letters that only it needs."""
     if statement.rhs is None or statement.relation in ORDERS:
-        raise NoValueError("a statement in words, or about an order of growth, has no two sides at a point")
+        raise NoValueError(
+            "a statement in words, or about an order of growth, has no two sides at a point"
+        )
     if statement.lhs is not None:
         return None, {}
     for check in checks:
@@ -61,15 +69,24 @@ def _left_side(statement: Statement, checks: Sequence[Check]) -> tuple[LeftSide 
     for check in checks:
         if isinstance(check, ExhaustiveCheck) and check.lhs is not None:
             return check.lhs, {}
-    raise NoValueError("its left side is measured by code that takes more than a point: see its checks")
+    raise NoValueError(
+        "its left side is measured by code that takes more than a point: see its checks"
+    )
 
 
 def _rule(statement: Statement, checks: Sequence[Check]) -> Rule | None:
     """Return the first rule among the checks if the statement has no two sides at a point, otherwise None."""
     if statement.rhs is not None and statement.relation not in ORDERS:
         return None
-    applied = (check for check in checks if isinstance(check, ExhaustiveCheck) and check.applies(statement))
-    return next((check.is_satisfied for check in applied if check.is_satisfied is not None), None)
+    applied = (
+        check
+        for check in checks
+        if isinstance(check, ExhaustiveCheck) and check.applies(statement)
+    )
+    return next(
+        (check.is_satisfied for check in applied if check.is_satisfied is not None),
+        None,
+    )
 
 
 def _by_rule(rule: Rule, statement: Statement, point: Point) -> Probe:

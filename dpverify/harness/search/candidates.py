@@ -30,22 +30,34 @@ class Interval:
         """Whether the interval contains no number."""
         if self.lo is None or self.hi is None:
             return False
-        return self.lo > self.hi or (self.lo == self.hi and (self.lo_open or self.hi_open))
+        return self.lo > self.hi or (
+            self.lo == self.hi and (self.lo_open or self.hi_open)
+        )
 
     def __contains__(self, value: Fraction) -> bool:
         """Return whether the interval contains a number."""
         if self.integer and value.denominator != 1:
             return False
-        if self.lo is not None and (value < self.lo or (self.lo_open and value == self.lo)):
+        if self.lo is not None and (
+            value < self.lo or (self.lo_open and value == self.lo)
+        ):
             return False
-        return self.hi is None or value < self.hi or (not self.hi_open and value == self.hi)
+        return (
+            self.hi is None
+            or value < self.hi
+            or (not self.hi_open and value == self.hi)
+        )
 
     def cut(self, op: str, end: Fraction) -> Interval:
         """Return the part of the interval that satisfies a comparison with ``end``."""
         cut = self
-        if op in {"<", "<=", "==", "="} and (self.hi is None or (end, op != "<") < (self.hi, not self.hi_open)):
+        if op in {"<", "<=", "==", "="} and (
+            self.hi is None or (end, op != "<") < (self.hi, not self.hi_open)
+        ):
             cut = Interval(cut.lo, end, cut.lo_open, op == "<", cut.integer)
-        if op in {">", ">=", "==", "="} and (self.lo is None or (end, op == ">") > (self.lo, self.lo_open)):
+        if op in {">", ">=", "==", "="} and (
+            self.lo is None or (end, op == ">") > (self.lo, self.lo_open)
+        ):
             cut = Interval(end, cut.hi, op == ">", cut.hi_open, cut.integer)
         return cut.rounded() if self.integer else cut
 
@@ -106,7 +118,9 @@ def _simplest_open(lo: Fraction | None, hi: Fraction | None) -> Fraction:
     if hi is not None and hi <= 0:
         return -_simplest_open(-hi, None if lo is None else -lo)
     if lo is None:
-        raise AssertionError("an interval without a lower end contains 0 or lies below it")
+        raise AssertionError(
+            "an interval without a lower end contains 0 or lies below it"
+        )
     above = (1, 0) if hi is None else (hi.numerator, hi.denominator)
     return Fraction(*_between(lo.numerator, lo.denominator, *above))
 
@@ -134,19 +148,47 @@ MODE_BITS = 3
 PAYLOAD_BITS = 10
 PAYLOADS = 1 << PAYLOAD_BITS
 ASSUMED_LENGTH = 1 << 20  # assumed length of an integer interval that lacks an end
-PRIMES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 97, 127, 251, 509, 1021, 2039, 4093, 8191, 65521, 131071, 1048573)
+PRIMES = (
+    2,
+    3,
+    5,
+    7,
+    11,
+    13,
+    17,
+    31,
+    61,
+    97,
+    127,
+    251,
+    509,
+    1021,
+    2039,
+    4093,
+    8191,
+    65521,
+    131071,
+    1048573,
+)
 
 
-def value_at(interval: Interval, mode: int, payload: int, earlier_values: Sequence[Fraction]) -> Fraction | None:
+def value_at(
+    interval: Interval, mode: int, payload: int, earlier_values: Sequence[Fraction]
+) -> Fraction | None:
     """Return the member of an interval that a mode and a payload encode, or None if the interval is empty."""
     if interval.empty:
         return None
     if interval.integer:
         interval = _closed(interval)
         value = _integer(interval, mode, payload, earlier_values)
-        return value if value is not None and value in interval else _integer(interval, 0, payload, earlier_values)
+        return (
+            value
+            if value is not None and value in interval
+            else _integer(interval, 0, payload, earlier_values)
+        )
     value = _real(interval, mode, payload, earlier_values)
-    while value is None or value not in interval:  # move towards the root of the tree of simplest members
+    # move towards the root of the tree of simplest members
+    while value is None or value not in interval:
         value = nth_simplest(interval, payload)
         payload = (payload - 1) // 2
     return value
@@ -162,7 +204,9 @@ def _closed(interval: Interval) -> Interval:
     return Interval(lo, hi, integer=True)
 
 
-def _integer(interval: Interval, mode: int, payload: int, earlier_values: Sequence[Fraction]) -> Fraction | None:
+def _integer(
+    interval: Interval, mode: int, payload: int, earlier_values: Sequence[Fraction]
+) -> Fraction | None:
     if interval.lo is None or interval.hi is None:
         raise AssertionError("an interval of integers has ends here")
     lo = int(interval.lo)
@@ -180,11 +224,16 @@ def _integer(interval: Interval, mode: int, payload: int, earlier_values: Sequen
         case 3:
             value = PRIMES[payload % len(PRIMES)]
         case 4:  # multiples of another symbol, and their neighbours
-            earlier_integers = [int(o) for o in earlier_values if o.denominator == 1 and o != 0]
+            earlier_integers = [
+                int(o) for o in earlier_values if o.denominator == 1 and o != 0
+            ]
             if not earlier_integers:
                 return None
             times, offset_index = divmod(payload // len(earlier_integers), 3)
-            value = earlier_integers[payload % len(earlier_integers)] * (1 + times) + (0, 1, -1)[offset_index]
+            value = (
+                earlier_integers[payload % len(earlier_integers)] * (1 + times)
+                + (0, 1, -1)[offset_index]
+            )
         case 5:
             value = lo + (1 << span.bit_length() * payload // PAYLOADS) - 1
         case 6:
@@ -194,7 +243,9 @@ def _integer(interval: Interval, mode: int, payload: int, earlier_values: Sequen
     return Fraction(value)
 
 
-def _real(interval: Interval, mode: int, payload: int, earlier_values: Sequence[Fraction]) -> Fraction | None:
+def _real(
+    interval: Interval, mode: int, payload: int, earlier_values: Sequence[Fraction]
+) -> Fraction | None:
     lo, hi = interval.lo, interval.hi
     half, odd = divmod(payload, 2)
     width = hi - lo if lo is not None and hi is not None else Fraction(1)
@@ -202,10 +253,14 @@ def _real(interval: Interval, mode: int, payload: int, earlier_values: Sequence[
         case 0:
             return nth_simplest(interval, payload)
         case 1 | 2:  # an end, or near it
-            near = width / (2 if mode == 1 else 10) ** (half % 64) if half else Fraction(0)
+            near = (
+                width / (2 if mode == 1 else 10) ** (half % 64) if half else Fraction(0)
+            )
             if odd:
                 return None if lo is None else lo + near
-            return 1 / near if hi is None and near else None if hi is None else hi - near
+            return (
+                1 / near if hi is None and near else None if hi is None else hi - near
+            )
         case 3:  # evenly spaced, or spread over 64 powers of two
             if lo is not None and hi is not None:
                 return lo + width * (2 * payload + 1) / (2 * PAYLOADS)
@@ -219,11 +274,16 @@ def _real(interval: Interval, mode: int, payload: int, earlier_values: Sequence[
             remainder = payload // len(earlier_values) // 4
             times = (0, 0, 0, 0, 1, 1, 2, remainder // 8)[remainder % 8]
             shares = (
-                (Fraction(times + 1) / earlier_value, 1 - Fraction(times + 1) / earlier_value)
+                (
+                    Fraction(times + 1) / earlier_value,
+                    1 - Fraction(times + 1) / earlier_value,
+                )
                 if earlier_value
                 else (earlier_value, earlier_value)
             )
-            return (*shares, earlier_value * (times + 1), earlier_value / (times + 2))[form]
+            return (*shares, earlier_value * (times + 1), earlier_value / (times + 2))[
+                form
+            ]
         case 5:
             return Fraction(1 + payload // 16) * Fraction(10) ** (payload % 16 - 8)
         case 6:

@@ -10,9 +10,24 @@ from typing import Any, cast
 
 from flint import arb
 
-from dpverify.ledger.formula import Bin, Call, Compare, Formula, Name, Neg, Num, free_names, walk
+from dpverify.ledger.formula import (
+    Bin,
+    Call,
+    Compare,
+    Formula,
+    Name,
+    Neg,
+    Num,
+    free_names,
+    walk,
+)
 from dpverify.symbolic.exact.evaluate import cached_closure, run
-from dpverify.symbolic.exact.numbers import EvaluationError, Exact, to_exact, working_precision
+from dpverify.symbolic.exact.numbers import (
+    EvaluationError,
+    Exact,
+    to_exact,
+    working_precision,
+)
 from dpverify.symbolic.exact.sums import Env
 
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "=": "="}
@@ -41,8 +56,14 @@ def links(relation: Compare) -> list[Inequality]:
 
 def can_solve(inequality: Inequality, symbol: str) -> bool:
     """Return whether the symbol occurs once, only under ``+ - * /``, signs and square roots, and not in a divisor."""
-    count = sum(node == Name(symbol) for side in (inequality.left, inequality.right) for node in walk(side))
-    side = inequality.left if symbol in free_names(inequality.left) else inequality.right
+    count = sum(
+        node == Name(symbol)
+        for side in (inequality.left, inequality.right)
+        for node in walk(side)
+    )
+    side = (
+        inequality.left if symbol in free_names(inequality.left) else inequality.right
+    )
     return count == 1 and _reachable(side, symbol)
 
 
@@ -83,7 +104,9 @@ def solve(inequality: Inequality, symbol: str, env: Env) -> tuple[str, Fraction]
     return None if inside is None else (op, inside)
 
 
-def _undo(op: str, node: Formula, end: Exact, symbol: str, env: Env) -> tuple[str, Formula, Exact] | None:
+def _undo(
+    op: str, node: Formula, end: Exact, symbol: str, env: Env
+) -> tuple[str, Formula, Exact] | None:
     """Move the outermost operation of ``node op end`` to the other side."""
     match node:
         case Neg(arg):
@@ -91,14 +114,18 @@ def _undo(op: str, node: Formula, end: Exact, symbol: str, env: Env) -> tuple[st
         case Call("sqrt", (arg,)):
             return (op, arg, _exactly(mul, end, end)) if end >= 0 else None
         case Bin("+", left, right):
-            inner, operand = (left, right) if symbol in free_names(left) else (right, left)
+            inner, operand = (
+                (left, right) if symbol in free_names(left) else (right, left)
+            )
             return op, inner, _exactly(sub, end, _value(operand, env))
         case Bin("-", left, right):
             if symbol in free_names(left):
                 return op, left, _exactly(add, end, _value(right, env))
             return FLIPPED[op], right, _exactly(sub, _value(left, env), end)
         case Bin("*", left, right):
-            inner, operand = (left, right) if symbol in free_names(left) else (right, left)
+            inner, operand = (
+                (left, right) if symbol in free_names(left) else (right, left)
+            )
             return _divided(op, inner, end, _value(operand, env))
         case Bin("/", left, right):
             factor = _value(right, env)
@@ -112,7 +139,9 @@ def _value(node: Formula, env: Env) -> Exact:
     return to_exact(run(cached_closure(node), env, BITS))
 
 
-def _divided(op: str, inner: Formula, end: Exact, factor: Exact) -> tuple[str, Formula, Exact] | None:
+def _divided(
+    op: str, inner: Formula, end: Exact, factor: Exact
+) -> tuple[str, Formula, Exact] | None:
     if factor > 0:
         return op, inner, _exactly(truediv, end, factor)
     if factor < 0:
@@ -121,7 +150,11 @@ def _divided(op: str, inner: Formula, end: Exact, factor: Exact) -> tuple[str, F
 
 
 def _ball(value: Exact) -> arb:
-    return value if isinstance(value, arb) else arb(value.numerator) / arb(value.denominator)
+    return (
+        value
+        if isinstance(value, arb)
+        else arb(value.numerator) / arb(value.denominator)
+    )
 
 
 def _exactly(operation: Callable[[Any, Any], Any], a: Exact, b: Exact) -> Exact:
@@ -131,7 +164,8 @@ def _exactly(operation: Callable[[Any, Any], Any], a: Exact, b: Exact) -> Exact:
     return cast(Exact, operation(_ball(a), _ball(b)))
 
 
-# exp(-10**6) would take a million digits; such ends are skipped, and the whole point is checked
+# exp(-10**6) would take a million digits; such ends are skipped, and the whole point is
+# checked
 LONGEST_EXPONENT = 8192
 
 
@@ -145,7 +179,16 @@ def _inside(op: str, end: Exact) -> Fraction | None:
     if abs(int(exponent)) > LONGEST_EXPONENT:
         return None
     exact = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-    places = 64 - max(abs(exact.numerator).bit_length() - exact.denominator.bit_length(), -1000)
+    places = 64 - max(
+        abs(exact.numerator).bit_length() - exact.denominator.bit_length(), -1000
+    )
     grid = Fraction(2) ** places
     scaled = exact * grid
-    return Fraction(-(-scaled.numerator // scaled.denominator) if op in {">", ">="} else scaled.__floor__()) / grid
+    return (
+        Fraction(
+            -(-scaled.numerator // scaled.denominator)
+            if op in {">", ">="}
+            else scaled.__floor__()
+        )
+        / grid
+    )

@@ -31,7 +31,16 @@ from dpverify.harness.exact_results import (
 from dpverify.harness.neighbours import JudgedBy, true_neighbours
 from dpverify.harness.search.constraints import FLIPPED, Inequality, links
 from dpverify.harness.search.search import Findings
-from dpverify.harness.sides import ChangedStatement, LeftSide, Outcome, Planted, Probe, Prober, Rule, TrueNeighbour
+from dpverify.harness.sides import (
+    ChangedStatement,
+    LeftSide,
+    Outcome,
+    Planted,
+    Probe,
+    Prober,
+    Rule,
+    TrueNeighbour,
+)
 from dpverify.ledger.formula import parse_relation, to_text
 from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import CheckResult, ControlResult, Method, Number
@@ -43,34 +52,51 @@ from dpverify.symbolic.exact.numbers import to_value
 
 def unimplied_conditions(where: Sequence[str], statement: Statement) -> list[str]:
     """List the conditions that do not follow from a statement's own conditions and domains."""
-    stated = [c for domain in statement.domains.values() for c in domain.constraints] + list(statement.requires)
-    conditions = {_as_less_than(link) for condition in stated for link in links(condition)}
-    links_of = {text: [_as_less_than(link) for link in links(parse_relation(text))] for text in where}
+    stated = [
+        c for domain in statement.domains.values() for c in domain.constraints
+    ] + list(statement.requires)
+    conditions = {
+        _as_less_than(link) for condition in stated for link in links(condition)
+    }
+    links_of = {
+        text: [_as_less_than(link) for link in links(parse_relation(text))]
+        for text in where
+    }
     return [
         text
         for text, parts in links_of.items()
-        if not all(part in conditions for part in parts) and not _implied(text, parts, statement)
+        if not all(part in conditions for part in parts)
+        and not _implied(text, parts, statement)
     ]
 
 
 def _as_less_than(link: Inequality) -> Inequality:
-    return Inequality(FLIPPED[link.op], link.right, link.left) if link.op in {">", ">="} else link
+    return (
+        Inequality(FLIPPED[link.op], link.right, link.left)
+        if link.op in {">", ">="}
+        else link
+    )
 
 
 def _implied(text: str, parts: Sequence[Inequality], statement: Statement) -> bool:
     if any(part.names - statement.domains.keys() for part in parts):
         return False
-    from dpverify.symbolic.expressions.translation import sympy_conditions  # sympy is slow to import
+    # sympy is slow to import
+    from dpverify.symbolic.expressions.translation import sympy_conditions
     from dpverify.symbolic.prove.facts import Facts
     from dpverify.symbolic.prove.signs import is_implied
 
     granted = sympy_conditions(statement)
     try:
-        relations = sympy_conditions(replace(statement, requires=(parse_relation(text),)))
+        relations = sympy_conditions(
+            replace(statement, requires=(parse_relation(text),))
+        )
     except ValueError:  # it contradicts a domain
         return False
     facts = Facts().assume(granted)
-    return all(relation in granted or is_implied(relation, facts) for relation in relations)
+    return all(
+        relation in granted or is_implied(relation, facts) for relation in relations
+    )
 
 
 PointLike = Mapping[str, int | Fraction | str]
@@ -81,36 +107,52 @@ NO_NUMBER = Number(float="nan")
 class ExhaustiveCheck(Check):
     """Decide a statement at every point of a finite set that meets the statement's conditions."""
 
-    # The points for a budget; points that do not meet the statement's conditions are skipped and counted.
+    # The points for a budget; points that do not meet the statement's conditions are
+    # skipped and counted.
     points: Callable[[Budget], Iterable[PointLike]] = field(kw_only=True)
-    lhs: LeftSide | None = field(default=None, kw_only=True)  # left side at a point; None: the claim's formula
-    # Rule that replaces the two sides of a statement in words. If a point lacks a symbol, the rule must test the
-    # conditions on it.
+    # left side at a point; None: the claim's formula
+    lhs: LeftSide | None = field(default=None, kw_only=True)
+    # Rule that replaces the two sides of a statement in words. If a point lacks a
+    # symbol, the rule must test the conditions on it.
     is_satisfied: Rule | None = field(default=None, kw_only=True)
-    # Prose that explains why these points suffice; the statement is then argued. Empty if they do not suffice.
+    # Prose that explains why these points suffice; the statement is then argued. Empty
+    # if they do not suffice.
     why_sufficient: str = field(default="", kw_only=True)
     # Conditions that ``why_sufficient`` assumes. The statement must grant each of them.
     where: Sequence[str] = field(default=(), kw_only=True)
-    # Faults that must be refuted. With ``is_satisfied`` at least one is required; otherwise one is generated.
+    # Faults that must be refuted. With ``is_satisfied`` at least one is required;
+    # otherwise one is generated.
     planted: Sequence[Planted] = field(default=(), kw_only=True)
-    # Weaker statements that hold at all points. Required if code decides and refutes the statement at every point.
+    # Weaker statements that hold at all points. Required if code decides and refutes
+    # the statement at every point.
     neighbours: Sequence[TrueNeighbour] = field(default=(), kw_only=True)
     region: str = field(default="", kw_only=True)
-    figures: Callable[[Context], dict[str, dict[str, list[float]]]] | None = field(default=None, kw_only=True)
+    figures: Callable[[Context], dict[str, dict[str, list[float]]]] | None = field(
+        default=None, kw_only=True
+    )
 
     method: ClassVar[Method] = "exhaustive"
-    reads_conditions: ClassVar[bool] = False  # whether the points are built from the statement's own conditions
+    # whether the points are built from the statement's own conditions
+    reads_conditions: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.is_satisfied is not None and self.lhs is not None:
-            raise ValueError(f"check {self.name!r} must give lhs or is_satisfied, not both.")
+            raise ValueError(
+                f"check {self.name!r} must give lhs or is_satisfied, not both."
+            )
         if self.is_satisfied is not None and not self.planted:
-            raise ValueError(f"check {self.name!r} must plant a fault: a rule that nothing breaks cannot fail.")
+            raise ValueError(
+                f"check {self.name!r} must plant a fault: a rule that nothing breaks cannot fail."
+            )
 
     def can_judge(self, statement: Statement) -> bool:
         """Return whether there is a rule, or two sides and a relation that is decidable at a point."""
-        sides = statement.rhs is not None and (self.lhs is not None or statement.lhs is not None)
-        return self.is_satisfied is not None or (sides and statement.relation not in ORDERS)
+        sides = statement.rhs is not None and (
+            self.lhs is not None or statement.lhs is not None
+        )
+        return self.is_satisfied is not None or (
+            sides and statement.relation not in ORDERS
+        )
 
     def cost(self, context: Context) -> float:
         """Return the declared core seconds, which most sets of points do not use up."""
@@ -119,18 +161,34 @@ class ExhaustiveCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Decide all points, then decide them again for each control until it is refuted."""
         statement = context.statement
-        if (recorded := refuted_again(context, lambda point: self._probe_recorded(context, point))) is not None:
+        if (
+            recorded := refuted_again(
+                context, lambda point: self._probe_recorded(context, point)
+            )
+        ) is not None:
             return recorded
-        findings = self._go_through(context, statement, self.lhs, self.is_satisfied, stop=False)
+        findings = self._go_through(
+            context, statement, self.lhs, self.is_satisfied, stop=False
+        )
         controls = self._controls(context, statement, findings)
-        missed = missed_controls(controls) if controls or not findings.violations else ""
+        missed = (
+            missed_controls(controls) if controls or not findings.violations else ""
+        )
         open_ends = missed or findings.undecided or findings.undefined
         unimplied = (
-            unimplied_conditions(self.where, statement) if self.why_sufficient and not findings.violations else []
+            unimplied_conditions(self.where, statement)
+            if self.why_sufficient and not findings.violations
+            else []
         )
-        enough = "argued" if self.is_satisfied or self.lhs or statement.free else "proved"
-        holds_status = enough if self.why_sufficient and not unimplied else "not refuted"
-        message = f"{len(findings.probes)} points, {len(findings.violations)} violations"
+        enough = (
+            "argued" if self.is_satisfied or self.lhs or statement.free else "proved"
+        )
+        holds_status = (
+            enough if self.why_sufficient and not unimplied else "not refuted"
+        )
+        message = (
+            f"{len(findings.probes)} points, {len(findings.violations)} violations"
+        )
         if findings.undecided or findings.undefined:
             message += f", {findings.undecided} not decided, {findings.undefined} at which a side is undefined"
         if findings.outside:
@@ -138,15 +196,27 @@ class ExhaustiveCheck(Check):
         if unimplied:
             message += f", no proof: it needs {', '.join(unimplied)}, which the statement does not grant"
         return self.result(
-            status="refuted" if findings.violations else "inconclusive" if open_ends else holds_status,
-            message="; ".join(filter(None, [message, "" if unimplied else self.why_sufficient, missed])),
+            status="refuted"
+            if findings.violations
+            else "inconclusive"
+            if open_ends
+            else holds_status,
+            message="; ".join(
+                filter(
+                    None, [message, "" if unimplied else self.why_sufficient, missed]
+                )
+            ),
             n=len(findings.probes),
             detects="a violation at any of the points",
             region=self.region,
             counterexamples=first_and_largest(findings.violations, statement.edges),
-            slack=slack_of(findings, statement.relation or "=") if self.is_satisfied is None else None,
+            slack=slack_of(findings, statement.relation or "=")
+            if self.is_satisfied is None
+            else None,
             controls=controls,
-            true_neighbours=self._neighbours(context, findings) if findings.violations else [],
+            true_neighbours=self._neighbours(context, findings)
+            if findings.violations
+            else [],
             figures={} if self.figures is None else self.figures(context),
         )
 
@@ -154,16 +224,27 @@ class ExhaustiveCheck(Check):
         """Return whether a point certainly meets the conditions and domains on its symbols."""
         return not unmet_conditions(statement, point)
 
-    def _probe_recorded(self, context: Context, point: dict[str, Fraction]) -> Probe | None:
+    def _probe_recorded(
+        self, context: Context, point: dict[str, Fraction]
+    ) -> Probe | None:
         """Probe the point of a recorded counterexample if this budget or the standard budget contains it."""
         statement = context.statement
-        among = (point in map(as_point, self.points(budget)) for budget in (context.budget, BUDGETS["standard"]))
+        among = (
+            point in map(as_point, self.points(budget))
+            for budget in (context.budget, BUDGETS["standard"])
+        )
         if not any(among) or not self.meets_conditions(point, statement):
             return None
         return _probe(Prober(statement, self.lhs), self.is_satisfied, point)
 
     def _go_through(
-        self, context: Context, statement: Statement, lhs: LeftSide | None, rule: Rule | None, *, stop: bool
+        self,
+        context: Context,
+        statement: Statement,
+        lhs: LeftSide | None,
+        rule: Rule | None,
+        *,
+        stop: bool,
     ) -> Findings:
         """Probe every point; stop at the first violation if ``stop`` is set."""
         findings = Findings()
@@ -185,12 +266,18 @@ class ExhaustiveCheck(Check):
         if visited == 0:
             raise ValueError(f"points of check {self.name!r} must not be empty.")
         if visited == findings.outside:
-            conditions = ", ".join(to_text(condition) for condition in statement.requires)
-            raise ValueError(f"points of check {self.name!r} must meet {conditions}: none of {visited} does.")
+            conditions = ", ".join(
+                to_text(condition) for condition in statement.requires
+            )
+            raise ValueError(
+                f"points of check {self.name!r} must meet {conditions}: none of {visited} does."
+            )
         findings.undefined = prober.undefined
         return findings
 
-    def _controls(self, context: Context, statement: Statement, findings: Findings) -> list[ControlResult]:
+    def _controls(
+        self, context: Context, statement: Statement, findings: Findings
+    ) -> list[ControlResult]:
         results = []
         if (
             self.is_satisfied is None
@@ -198,49 +285,85 @@ class ExhaustiveCheck(Check):
             and (sharper := sharper_statement(statement, findings, FACTORS[0]))
         ):
             fault, faulty = sharper
-            faulty_findings = self._go_through(context, faulty, self.lhs, None, stop=True)
+            faulty_findings = self._go_through(
+                context, faulty, self.lhs, None, stop=True
+            )
             results.append(faulty_findings.as_control("sharper", fault, True))
         for planted in self.planted:
             faulty_findings = self._changed(context, planted)
             results.append(
-                faulty_findings.as_control(planted.name, planted.rhs or "another rule", planted.at_declared_size)
+                faulty_findings.as_control(
+                    planted.name,
+                    planted.rhs or "another rule",
+                    planted.at_declared_size,
+                )
             )
         return results
 
     def _changed(self, context: Context, changed: ChangedStatement) -> Findings:
         """Decide the points for a changed statement until it is refuted."""
-        rule = changed.is_satisfied or (self.is_satisfied if changed.lhs is None else None)
+        rule = changed.is_satisfied or (
+            self.is_satisfied if changed.lhs is None else None
+        )
         statement = changed.statement(context.statement)
-        return self._go_through(context, statement, changed.lhs or self.lhs, rule, stop=True)
+        return self._go_through(
+            context, statement, changed.lhs or self.lhs, rule, stop=True
+        )
 
     def _neighbours(self, context: Context, findings: Findings) -> list[ControlResult]:
         judged_by: JudgedBy = "formulas" if self.lhs is None else "measurement"
         judged_by = judged_by if self.is_satisfied is None else "rule"
-        declared = [(neighbour, partial(self._changed, context, neighbour)) for neighbour in self.neighbours]
+        declared = [
+            (neighbour, partial(self._changed, context, neighbour))
+            for neighbour in self.neighbours
+        ]
         decide = partial(_probe, Prober(context.statement, self.lhs), self.is_satisfied)
-        return true_neighbours(context.statement, findings, judged_by, declared, decide=decide, lhs=self.lhs)
+        return true_neighbours(
+            context.statement,
+            findings,
+            judged_by,
+            declared,
+            decide=decide,
+            lhs=self.lhs,
+        )
 
 
-def _probe(prober: Prober, rule: Rule | None, point: dict[str, Fraction]) -> Probe | None:
+def _probe(
+    prober: Prober, rule: Rule | None, point: dict[str, Fraction]
+) -> Probe | None:
     """Apply the rule to a point, or decide the two sides if there is no rule; None if a side has no value."""
-    return prober.probe(point) if rule is None else probed_by_rule(rule, point, prober.statement)
+    return (
+        prober.probe(point)
+        if rule is None
+        else probed_by_rule(rule, point, prober.statement)
+    )
 
 
-def probed_by_rule(rule: Rule, point: dict[str, Fraction], statement: Statement) -> Probe:
+def probed_by_rule(
+    rule: Rule, point: dict[str, Fraction], statement: Statement
+) -> Probe:
     """Apply a rule to a point."""
     outcome = rule(point, statement)
-    return as_probe(point, outcome if isinstance(outcome, Outcome) else Outcome(outcome))
+    return as_probe(
+        point, outcome if isinstance(outcome, Outcome) else Outcome(outcome)
+    )
 
 
 def as_probe(point: dict[str, Fraction], outcome: Outcome) -> Probe:
     """Convert an outcome to a probe. Missing sides become NaN."""
-    lhs, rhs = (NO_NUMBER if side is None else to_number(side) for side in (outcome.lhs, outcome.rhs))
+    lhs, rhs = (
+        NO_NUMBER if side is None else to_number(side)
+        for side in (outcome.lhs, outcome.rhs)
+    )
     return Probe(point, outcome.ok, lhs, rhs, 0.0, outcome.note)
 
 
 def away_from_boundaries(point: Point) -> bool:
     """Return whether all integers are at least 3 and all other numbers lie strictly between 0 and 1."""
-    return all(value >= 3 if value.denominator == 1 else 0 < value < 1 for value in point.values())
+    return all(
+        value >= 3 if value.denominator == 1 else 0 < value < 1
+        for value in point.values()
+    )
 
 
 @dataclass(frozen=True)
@@ -248,13 +371,19 @@ class RuleCheck(ExhaustiveCheck):
     """An :class:`ExhaustiveCheck` that also looks for a counterexample in the interior."""
 
     # tests whether a point is away from every boundary
-    interior: Callable[[Point], bool] = field(default=away_from_boundaries, kw_only=True)
-    about_kernel: bool = field(default=False, kw_only=True)  # whether a violation means that our sources disagree
-    seconds: float = field(default=0.1, kw_only=True)  # declared core seconds of a smoke run
+    interior: Callable[[Point], bool] = field(
+        default=away_from_boundaries, kw_only=True
+    )
+    # whether a violation means that our sources disagree
+    about_kernel: bool = field(default=False, kw_only=True)
+    # declared core seconds of a smoke run
+    seconds: float = field(default=0.1, kw_only=True)
 
     def cost(self, context: Context) -> float:
         """Return the declared core seconds. Larger budgets have more points."""
-        return self.seconds * {"smoke": 1.0, "standard": 10.0}.get(context.budget.name, 100.0)
+        return self.seconds * {"smoke": 1.0, "standard": 10.0}.get(
+            context.budget.name, 100.0
+        )
 
     def result(self, **fields: Any) -> CheckResult:
         """Make a result of this check. A violation of a rule about a kernel says nothing about the paper."""
@@ -265,24 +394,42 @@ class RuleCheck(ExhaustiveCheck):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Run the base check, and add the first counterexample in the interior."""
         result = super().run_block(context, block)
-        if result.status != "refuted" or self.is_satisfied is None or result.by_certificate:
+        if (
+            result.status != "refuted"
+            or self.is_satisfied is None
+            or result.by_certificate
+        ):
             return result
-        result = msgspec.structs.replace(result, message=result.message.removesuffix(f"; {self.why_sufficient}"))
+        result = msgspec.structs.replace(
+            result, message=result.message.removesuffix(f"; {self.why_sufficient}")
+        )
         edges = context.statement.edges
         for values in self.points(context.budget):
             point = as_point(values)
-            if self.interior(point) and not edge_at(edges, point) and self.meets_conditions(point, context.statement):
+            if (
+                self.interior(point)
+                and not edge_at(edges, point)
+                and self.meets_conditions(point, context.statement)
+            ):
                 probe = probed_by_rule(self.is_satisfied, point, context.statement)
                 if probe.holds is False:
-                    examples = [example for example in result.counterexamples if example.kind != "interior"]
+                    examples = [
+                        example
+                        for example in result.counterexamples
+                        if example.kind != "interior"
+                    ]
                     counterexamples = [*examples, counterexample("interior", probe)]
-                    return msgspec.structs.replace(result, counterexamples=counterexamples)
+                    return msgspec.structs.replace(
+                        result, counterexamples=counterexamples
+                    )
         return result
 
 
 def of_variant(printed: Rule, amended: Rule) -> Rule:
     """Combine two rules for a statement in words: one for the printed statement, one for its correction."""
-    return lambda point, statement: (amended if statement.variant == "amended" else printed)(point, statement)
+    return lambda point, statement: (
+        amended if statement.variant == "amended" else printed
+    )(point, statement)
 
 
 @dataclass(frozen=True)
@@ -300,21 +447,32 @@ class OnsetCheck(RuleCheck):
         if context.budget.name == "smoke":
             return RuleCheck.run_block(replace(self, figures=None), context, block)
         result = super().run_block(context, block)
-        return msgspec.structs.replace(result, message=f"{result.message}; {self.table()}")
+        return msgspec.structs.replace(
+            result, message=f"{result.message}; {self.table()}"
+        )
 
 
-def compare_coefficients(left: Combination, right: Combination, in_words: Callable[[Name], str]) -> Outcome:
+def compare_coefficients(
+    left: Combination, right: Combination, in_words: Callable[[Name], str]
+) -> Outcome:
     """Return whether all coefficients agree; the first that differ become the sides, named by ``in_words``."""
     if (name := first_difference(left, right)) is None:
         return Outcome(True)
     lhs = left.coefficient(name)
     rhs = right.coefficient(name)
     certain = to_value(lhs) < to_value(rhs) or to_value(lhs) > to_value(rhs)
-    return Outcome(False if certain else None, lhs, rhs, f"coefficients of {in_words(name)}")
+    return Outcome(
+        False if certain else None, lhs, rhs, f"coefficients of {in_words(name)}"
+    )
 
 
 def compare_arrays(
-    actual: Any, expected: Any, in_words: Callable[..., str], *, rtol: float, atol: float = 0.0
+    actual: Any,
+    expected: Any,
+    in_words: Callable[..., str],
+    *,
+    rtol: float,
+    atol: float = 0.0,
 ) -> Outcome:
     """Return whether two arrays of floats agree up to rounding. ``in_words`` describes an entry by its indices."""
     bad = np.argwhere(~np.isclose(actual, expected, rtol=rtol, atol=atol))

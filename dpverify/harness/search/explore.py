@@ -31,7 +31,9 @@ from dpverify.harness.search.domain import BITS_PER_SYMBOL, Sampler
 CORNERS = ((0, 0), (1, 1), (1, 0), (4, 0), (1, 2), (1, 3), (2, 20), (6, PAYLOADS - 1))
 """The simplest value, both ends, an earlier symbol or its reciprocal, near each end, near a power of two, far out."""
 MAX_CORNERS = 1024
-LONGEST = 96  # largest number of bits of a climbed value, which stops a ratio that grows without bound
+# largest number of bits of a climbed value, which stops a ratio that grows without
+# bound
+LONGEST = 96
 
 
 def corners(sampler: Sampler) -> Iterator[Values]:
@@ -46,7 +48,10 @@ def corners(sampler: Sampler) -> Iterator[Values]:
                 yield env
             return
         interval = sampler.interval(names[0], env)
-        values = {value_at(interval, mode, payload, list(env.values())): None for mode, payload in CORNERS[:kinds]}
+        values = {
+            value_at(interval, mode, payload, list(env.values())): None
+            for mode, payload in CORNERS[:kinds]
+        }
         for value in values:
             if value is not None:
                 yield from extend({**env, names[0]: value}, names[1:])
@@ -59,7 +64,9 @@ def completions(sampler: Sampler, start: Values) -> Iterator[Values]:
     for mode, payload in CORNERS[0], CORNERS[2]:
         point = dict(start)
         for symbol in sampler.symbols[len(start) :]:
-            value = value_at(sampler.interval(symbol, point), mode, payload, list(point.values()))
+            value = value_at(
+                sampler.interval(symbol, point), mode, payload, list(point.values())
+            )
             if value is None:
                 break
             point[symbol] = value
@@ -67,7 +74,9 @@ def completions(sampler: Sampler, start: Values) -> Iterator[Values]:
             yield point
 
 
-def climb(sampler: Sampler, score: Callable[[Values], float | None], start: Values, steps: int) -> Values:
+def climb(
+    sampler: Sampler, score: Callable[[Values], float | None], start: Values, steps: int
+) -> Values:
     """Walk uphill, one symbol at a time, and return the best point reached."""
     best = start
     best_score = score(start) or 0.0
@@ -78,10 +87,16 @@ def climb(sampler: Sampler, score: Callable[[Values], float | None], start: Valu
             for point in _moves(sampler, best, symbol):
                 if steps <= 0:
                     return best
-                if point == best or not all(map(_is_short, point.values())) or not sampler.admits(point):
+                if (
+                    point == best
+                    or not all(map(_is_short, point.values()))
+                    or not sampler.admits(point)
+                ):
                     continue
                 steps -= 1
-                if (value_score := score(point)) is not None and value_score > best_score:
+                if (
+                    value_score := score(point)
+                ) is not None and value_score > best_score:
                     best = point
                     best_score = value_score
                     has_moved = True
@@ -99,7 +114,11 @@ def _moves(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
     for partner in sampler.symbols:
         if partner != symbol:
             for factor in (2, Fraction(1, 2)):
-                yield {**point, symbol: 2 * point[symbol], partner: factor * point[partner]}
+                yield {
+                    **point,
+                    symbol: 2 * point[symbol],
+                    partner: factor * point[partner],
+                }
 
 
 def _neighbours(interval: Interval, value: Fraction) -> Iterator[Fraction]:
@@ -108,13 +127,36 @@ def _neighbours(interval: Interval, value: Fraction) -> Iterator[Fraction]:
         n = int(value)
         below = 1 << max(0, n.bit_length() - 1)
         above = 1 << n.bit_length()
-        near = {n - 1, n + 1, 2 * n, n // 2, 2 * n + 1, below, above, below - 1, above - 1, below + 1, above + 1}
+        near = {
+            n - 1,
+            n + 1,
+            2 * n,
+            n // 2,
+            2 * n + 1,
+            below,
+            above,
+            below - 1,
+            above - 1,
+            below + 1,
+            above + 1,
+        }
         yield from (Fraction(m) for m in sorted(near))
     else:
         for factor in (2, 16, 1024):
-            for end, opposite_end in ((interval.lo, interval.hi), (interval.hi, interval.lo)):
-                middle = value + (end - value) / factor if end is not None else value * (1 + Fraction(1, factor))
-                room = abs(middle - value) / 8 if opposite_end is not None else abs(middle - value) / 4
+            for end, opposite_end in (
+                (interval.lo, interval.hi),
+                (interval.hi, interval.lo),
+            ):
+                middle = (
+                    value + (end - value) / factor
+                    if end is not None
+                    else value * (1 + Fraction(1, factor))
+                )
+                room = (
+                    abs(middle - value) / 8
+                    if opposite_end is not None
+                    else abs(middle - value) / 4
+                )
                 rounded = simplest(Interval(middle - room, middle + room))
                 if rounded is not None:
                     yield rounded
@@ -122,9 +164,12 @@ def _neighbours(interval: Interval, value: Fraction) -> Iterator[Fraction]:
 
 
 BEST = 8  # number of the best points that are changed
-TRIES = 10  # number of encodings tried per requested point, because some lead out of the domain
+# number of encodings tried per requested point, because some lead out of the domain
+TRIES = 10
 NEW = 0.5  # share of the encodings that are drawn anew
-SMALL = 0.5  # share of new payloads that are made small, which gives simple values and values next to ends
+# share of new payloads that are made small, which gives simple values and values next
+# to ends
+SMALL = 0.5
 
 Words = tuple[int, ...]  # for each symbol, its bits as a number
 
@@ -149,17 +194,25 @@ def drive_up(
             value = score(point)
             visited += 1
             if value is not None:
-                best = sorted([*best, (value, words)], key=lambda candidate: -candidate[0])[:BEST]
+                best = sorted(
+                    [*best, (value, words)], key=lambda candidate: -candidate[0]
+                )[:BEST]
         if visited >= examples or done() or not words:
             return
-        words = _changed(rng, rng.choice(best)[1]) if best and rng.random() >= NEW else tuple(_new(rng) for _ in words)
+        words = (
+            _changed(rng, rng.choice(best)[1])
+            if best and rng.random() >= NEW
+            else tuple(_new(rng) for _ in words)
+        )
 
 
 def _new(rng: Random) -> int:
     """Draw the bits of a symbol."""
     mode = rng.getrandbits(MODE_BITS)
     payload = rng.getrandbits(PAYLOAD_BITS)
-    return mode << PAYLOAD_BITS | (payload >> rng.randrange(PAYLOAD_BITS) if rng.random() < SMALL else payload)
+    return mode << PAYLOAD_BITS | (
+        payload >> rng.randrange(PAYLOAD_BITS) if rng.random() < SMALL else payload
+    )
 
 
 def _changed(rng: Random, words: Words) -> Words:
@@ -176,7 +229,9 @@ class _PropertyMetError(Exception):
     """Raised at a point that has the property, so that Hypothesis shrinks it."""
 
 
-SHORTER = 200  # largest number of points that Hypothesis tries to simplify; ``search.search`` continues from there
+# largest number of points that Hypothesis tries to simplify; ``search.search``
+# continues from there
+SHORTER = 200
 
 
 def _settings(examples: int, *phases: hypothesis.Phase) -> hypothesis.settings:
@@ -192,7 +247,9 @@ def _settings(examples: int, *phases: hypothesis.Phase) -> hypothesis.settings:
     )
 
 
-def shrink(sampler: Sampler, has_property: Callable[[Values], bool], examples: int, seed: int) -> Values | None:
+def shrink(
+    sampler: Sampler, has_property: Callable[[Values], bool], examples: int, seed: int
+) -> Values | None:
     """Find a point with a property and simplify it with Hypothesis. Return the simplest point found, or None."""
     simplest: list[Values] = []
     shorter = 0

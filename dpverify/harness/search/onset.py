@@ -15,7 +15,9 @@ def size(k: int) -> int:
 
 def first_below(bound: Callable[[int], float]) -> int:
     """Return the smallest k with ``bound(size(k)) < 1``, by bisection."""
-    return 2 + bisect_left(range(2, 14 * PER_DECADE), True, key=lambda k: bound(size(k)) < 1)
+    return 2 + bisect_left(
+        range(2, 14 * PER_DECADE), True, key=lambda k: bound(size(k)) < 1
+    )
 
 
 def first_below_near(bound: Callable[[int], float], guess: int) -> int:

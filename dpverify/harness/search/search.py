@@ -13,7 +13,13 @@ from fractions import Fraction
 from functools import lru_cache
 from heapq import nlargest
 
-from dpverify.harness.search.candidates import Interval, Values, complexity, simplest, value_at
+from dpverify.harness.search.candidates import (
+    Interval,
+    Values,
+    complexity,
+    simplest,
+    value_at,
+)
 from dpverify.harness.search.domain import Sampler
 from dpverify.harness.search.explore import climb, corners, drive_up, shrink
 from dpverify.harness.sides import Probe, Prober
@@ -21,9 +27,16 @@ from dpverify.ledger.results import ControlResult
 
 TRIES = 3000  # largest number of points that are tried
 SIMPLER = 48  # number of the simplest values of a symbol that are tried
-SIMPLER_OF_TWO = 8  # the same for each of two symbols, and for a symbol that others follow
+# the same for each of two symbols, and for a symbol that others follow
+SIMPLER_OF_TWO = 8
 # Relative distances from a real number within which a simpler number is looked for.
-ROOMS = (Fraction(1), Fraction(1, 4), Fraction(1, 16), Fraction(1, 64), Fraction(1, 256))
+ROOMS = (
+    Fraction(1),
+    Fraction(1, 4),
+    Fraction(1, 16),
+    Fraction(1, 64),
+    Fraction(1, 256),
+)
 
 
 def size(point: Mapping[str, Fraction]) -> tuple[int, ...]:
@@ -33,7 +46,12 @@ def size(point: Mapping[str, Fraction]) -> tuple[int, ...]:
     return bits, *(v.denominator for v in values), *(abs(v.numerator) for v in values)
 
 
-def simplify(sampler: Sampler, has_property: Callable[[Values], bool], start: Values, tries: int = TRIES) -> Values:
+def simplify(
+    sampler: Sampler,
+    has_property: Callable[[Values], bool],
+    start: Values,
+    tries: int = TRIES,
+) -> Values:
     """Replace values by simpler ones as long as the point keeps its property."""
     best, length = start, size(start)
     tried: set[tuple[Fraction, ...]] = set()
@@ -42,8 +60,12 @@ def simplify(sampler: Sampler, has_property: Callable[[Values], bool], start: Va
         """Move to the first of the points that is simpler and has the property."""
         nonlocal best, length
         for point in points:
-            # Most changes make the point longer, which the number of bits already shows.
-            if sum(map(complexity, point.values())) > length[0] or (shorter := size(point)) >= length:
+            # Most changes make the point longer, which the number of bits already
+            # shows.
+            if (
+                sum(map(complexity, point.values())) > length[0]
+                or (shorter := size(point)) >= length
+            ):
                 continue
             if (values := tuple(point[symbol] for symbol in sampler.symbols)) in tried:
                 continue
@@ -56,15 +78,19 @@ def simplify(sampler: Sampler, has_property: Callable[[Values], bool], start: Va
                 return True
         return False
 
-    # A sum instead of any(): every symbol is tried in each round, even if an earlier symbol was changed.
-    while sum(move_to_first(with_simpler_symbol(sampler, best, symbol)) for symbol in sampler.symbols) or move_to_first(
-        with_two_simplest(sampler, best)
-    ):
+    # A sum instead of any(): every symbol is tried in each round, even if an earlier
+    # symbol was changed.
+    while sum(
+        move_to_first(with_simpler_symbol(sampler, best, symbol))
+        for symbol in sampler.symbols
+    ) or move_to_first(with_two_simplest(sampler, best)):
         pass
     return best
 
 
-def with_simpler_symbol(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
+def with_simpler_symbol(
+    sampler: Sampler, point: Values, symbol: str
+) -> Iterator[Values]:
     """Yield points with a simpler symbol: changed alone, with another symbol, or with all later symbols made to fit."""
     interval = sampler.interval(symbol, point)
     value = point[symbol]
@@ -75,12 +101,27 @@ def with_simpler_symbol(sampler: Sampler, point: Values, symbol: str) -> Iterato
     for simpler in smaller:
         for partner, partner_value in point.items():
             if partner != symbol:
-                yield {**point, symbol: simpler, partner: partner_value + simpler - value}
+                yield {
+                    **point,
+                    symbol: simpler,
+                    partner: partner_value + simpler - value,
+                }
                 if simpler and value:
-                    yield {**point, symbol: simpler, partner: partner_value * value / simpler}
-                    yield {**point, symbol: simpler, partner: partner_value * simpler / value}
+                    yield {
+                        **point,
+                        symbol: simpler,
+                        partner: partner_value * value / simpler,
+                    }
+                    yield {
+                        **point,
+                        symbol: simpler,
+                        partner: partner_value * simpler / value,
+                    }
     for simpler in dict.fromkeys((*members[:SIMPLER_OF_TWO], *smaller)):
-        if simpler != value and (fitted := _fitted(sampler, point, symbol, simpler)) is not None:
+        if (
+            simpler != value
+            and (fitted := _fitted(sampler, point, symbol, simpler)) is not None
+        ):
             yield fitted
 
 
@@ -89,20 +130,31 @@ def with_two_simplest(sampler: Sampler, point: Values) -> Iterator[Values]:
     bits = sum(map(complexity, point.values()))
     for place, first in enumerate(sampler.symbols):
         for value in _simplest_members(sampler.interval(first, point))[:SIMPLER_OF_TWO]:
-            fitted = _fitted(sampler, point, first, value) if value != point[first] else None
+            fitted = (
+                _fitted(sampler, point, first, value) if value != point[first] else None
+            )
             if fitted is None:
                 continue
-            before = sum(complexity(fitted[symbol]) for symbol in sampler.symbols[: place + 1])
+            before = sum(
+                complexity(fitted[symbol]) for symbol in sampler.symbols[: place + 1]
+            )
             for second in sampler.symbols[place + 1 :]:
-                for second_value in _simplest_members(sampler.interval(second, fitted))[:SIMPLER_OF_TWO]:
-                    if second_value != fitted[second] and before + complexity(second_value) <= bits:
+                for second_value in _simplest_members(sampler.interval(second, fitted))[
+                    :SIMPLER_OF_TWO
+                ]:
+                    if (
+                        second_value != fitted[second]
+                        and before + complexity(second_value) <= bits
+                    ):
                         point_of_two = _fitted(sampler, fitted, second, second_value)
                         if point_of_two is not None:
                             yield point_of_two
                 before += complexity(fitted[second])
 
 
-def _fitted(sampler: Sampler, point: Values, symbol: str, value: Fraction) -> Values | None:
+def _fitted(
+    sampler: Sampler, point: Values, symbol: str, value: Fraction
+) -> Values | None:
     """Set a symbol. Later symbols keep their values if possible, and otherwise get the simplest value."""
     fitted = {**point, symbol: value}
     changed = {symbol}
@@ -134,15 +186,21 @@ def _smaller(interval: Interval, value: Fraction) -> Iterator[Fraction]:
                 if near is not None:
                     yield near
         steps = (1 << k for k in reversed(range(value.denominator.bit_length() - 1)))
-        yield from (Fraction(value.numerator, value.denominator - step) for step in steps)
+        yield from (
+            Fraction(value.numerator, value.denominator - step) for step in steps
+        )
     yield from (value - (1 << k) for k in reversed(range(value.numerator.bit_length())))
 
 
 STARTS = 3  # number of the sharpest points from which the search climbs
-MARGIN = Fraction(1, 20)  # distance of an interior point from the ends, as a share of the width of the interval
+# distance of an interior point from the ends, as a share of the width of the interval
+MARGIN = Fraction(1, 20)
 INTERIOR_INTEGER = 3
-LARGEST_TRIES = 300  # largest number of points that are tried to shorten the point with the largest ratio
-LONG = 12  # if a number of a counterexample has more bits, Hypothesis looks for another counterexample
+# largest number of points that are tried to shorten the point with the largest ratio
+LARGEST_TRIES = 300
+# if a number of a counterexample has more bits, Hypothesis looks for another
+# counterexample
+LONG = 12
 NEARLY = 0.99  # share of the largest ratio that the simplified point must keep
 
 
@@ -150,9 +208,12 @@ NEARLY = 0.99  # share of the largest ratio that the simplified point must keep
 class Findings:
     """The results of a search."""
 
-    probes: list[Probe] = field(default_factory=list)  # points where both sides have a value, in order
-    sampled: list[Probe] = field(default_factory=list)  # the points that were drawn, for the typical slack
-    violations: list[Probe] = field(default_factory=list)  # the points at which the statement is certainly false
+    # points where both sides have a value, in order
+    probes: list[Probe] = field(default_factory=list)
+    # the points that were drawn, for the typical slack
+    sampled: list[Probe] = field(default_factory=list)
+    # the points at which the statement is certainly false
+    violations: list[Probe] = field(default_factory=list)
     undefined: int = 0  # number of points at which a side is undefined
     outside: int = 0  # number of given points that do not meet the conditions
 
@@ -165,7 +226,9 @@ class Findings:
         """Return the probes with the ``count`` largest ratios, the simplest first among equal ratios."""
         ratios = nlargest(count, (probe.ratio for probe in self.probes))
         among = (probe for probe in self.probes if probe.ratio >= ratios[-1])
-        return sorted(among, key=lambda probe: (-probe.ratio, size(probe.point)))[:count]
+        return sorted(among, key=lambda probe: (-probe.ratio, size(probe.point)))[
+            :count
+        ]
 
     @property
     def undecided(self) -> int:
@@ -180,11 +243,23 @@ class Findings:
         """Return whether the search detected a planted fault, as the result of a control."""
         refuted = bool(self.violations)
         statistic = f"{len(self.probes)} points"
-        return ControlResult(name=name, fault=fault, at_declared_size=declared, refuted=refuted, statistic=statistic)
+        return ControlResult(
+            name=name,
+            fault=fault,
+            at_declared_size=declared,
+            refuted=refuted,
+            statistic=statistic,
+        )
 
 
 def search(
-    sampler: Sampler, prober: Prober, begin: Iterable[Values], examples: int, seed: int, *, stop: bool = False
+    sampler: Sampler,
+    prober: Prober,
+    begin: Iterable[Values],
+    examples: int,
+    seed: int,
+    *,
+    stop: bool = False,
 ) -> Findings:
     """Probe initial points, drawn points, and points uphill from the sharpest points."""
     findings = Findings()
@@ -220,10 +295,15 @@ def search(
     return findings
 
 
-def beginnings(sampler: Sampler, starts: Iterable[Values], examples: int) -> list[Values]:
+def beginnings(
+    sampler: Sampler, starts: Iterable[Values], examples: int
+) -> list[Values]:
     """Return the given points of the domain, then corners, thinned out evenly if there are more than ``examples``."""
     at_corners = list(corners(sampler))
-    return [*filter(sampler.in_domain, starts), *at_corners[:: max(1, -(-len(at_corners) // examples))]]
+    return [
+        *filter(sampler.in_domain, starts),
+        *at_corners[:: max(1, -(-len(at_corners) // examples))],
+    ]
 
 
 def interior_of(sampler: Sampler) -> Callable[[Values], bool]:
@@ -242,7 +322,11 @@ def interior_of(sampler: Sampler) -> Callable[[Values], bool]:
 
 def _well_inside(interval: Interval, value: Fraction) -> bool:
     lo, hi = interval.lo, interval.hi
-    if lo is not None and hi is not None and (lo == hi or (interval.integer and hi < INTERIOR_INTEGER)):
+    if (
+        lo is not None
+        and hi is not None
+        and (lo == hi or (interval.integer and hi < INTERIOR_INTEGER))
+    ):
         return True  # the interval leaves no choice
     if interval.integer:
         return abs(value) >= INTERIOR_INTEGER
@@ -250,7 +334,9 @@ def _well_inside(interval: Interval, value: Fraction) -> bool:
     return (lo is None or value >= lo + margin) and (hi is None or value <= hi - margin)
 
 
-def largest_violation(sampler: Sampler, prober: Prober, findings: Findings) -> Probe | None:
+def largest_violation(
+    sampler: Sampler, prober: Prober, findings: Findings
+) -> Probe | None:
     """Return the violation with the largest ratio, simplified within 1% of it; None if there is no violation."""
     if not findings.violations:
         return None
@@ -258,7 +344,11 @@ def largest_violation(sampler: Sampler, prober: Prober, findings: Findings) -> P
 
     def is_wanted(point: Values) -> bool:
         probe = prober.probe(point)
-        return probe is not None and probe.holds is False and probe.ratio >= NEARLY * largest.ratio
+        return (
+            probe is not None
+            and probe.holds is False
+            and probe.ratio >= NEARLY * largest.ratio
+        )
 
     if not sampler.admits(largest.point):
         return largest
@@ -266,7 +356,12 @@ def largest_violation(sampler: Sampler, prober: Prober, findings: Findings) -> P
 
 
 def simplest_violation(
-    sampler: Sampler, prober: Prober, findings: Findings, examples: int, seed: int, among: Callable[[Values], bool]
+    sampler: Sampler,
+    prober: Prober,
+    findings: Findings,
+    examples: int,
+    seed: int,
+    among: Callable[[Values], bool],
 ) -> Probe | None:
     """Return the simplest counterexample with a property, or None if none was found."""
 
@@ -279,7 +374,11 @@ def simplest_violation(
     starts = (probe.point for probe in findings.violations if among(probe.point))
     start = min(starts, key=size, default=None)
     simple = [] if start is None else [simplify(sampler, is_wanted, start)]
-    if not simple or max(map(complexity, simple[0].values()), default=0) > LONG or not sampler.admits(simple[0]):
+    if (
+        not simple
+        or max(map(complexity, simple[0].values()), default=0) > LONG
+        or not sampler.admits(simple[0])
+    ):
         shrunk = shrink(sampler, is_wanted, examples, seed)
         if shrunk is not None:
             simple.append(simplify(sampler, is_wanted, shrunk))

@@ -73,28 +73,43 @@ class ExtraPoints:
 class SearchCheck(Check):
     """Search a statement's whole domain for a violation, decided in ball arithmetic. A search never proves."""
 
-    lhs: LeftSide | None = field(default=None, kw_only=True)  # left side at a point; None: the claim's formula
-    # Bounds of the drawn points, included; None means unbounded. A region can narrow the domain, but not widen it.
+    # left side at a point; None: the claim's formula
+    lhs: LeftSide | None = field(default=None, kw_only=True)
+    # Bounds of the drawn points, included; None means unbounded. A region can narrow
+    # the domain, but not widen it.
     region: Mapping[str, Ends] = field(default_factory=dict, kw_only=True)
-    also: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # domains of symbols that only lhs needs
-    # Further conditions, such as the meaning of a symbol in the statement's reading: "depth == floor(log2(T)) + 1".
-    where: Sequence[str] | Callable[[Statement], Sequence[str]] = field(default=(), kw_only=True)
-    # Points that are tried first. They may omit symbols, and symbols that the statement does not have are ignored.
-    corners: Sequence[Mapping[str, int | Fraction | str]] = field(default=(), kw_only=True)
-    interior: Callable[[Point], bool] | None = field(default=None, kw_only=True)  # else: margin 5%, integers >= 3
-    planted: Sequence[Planted] = field(default=(), kw_only=True)  # must be refuted in addition to the automatic fault
-    # Weaker statements that hold in the region. Required if code measures a left side that violates the statement at
-    # every point.
+    # domains of symbols that only lhs needs
+    also: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    # Further conditions, such as the meaning of a symbol in the statement's reading:
+    # "depth == floor(log2(T)) + 1".
+    where: Sequence[str] | Callable[[Statement], Sequence[str]] = field(
+        default=(), kw_only=True
+    )
+    # Points that are tried first. They may omit symbols, and symbols that the statement
+    # does not have are ignored.
+    corners: Sequence[Mapping[str, int | Fraction | str]] = field(
+        default=(), kw_only=True
+    )
+    # else: margin 5%, integers >= 3
+    interior: Callable[[Point], bool] | None = field(default=None, kw_only=True)
+    # must be refuted in addition to the automatic fault
+    planted: Sequence[Planted] = field(default=(), kw_only=True)
+    # Weaker statements that hold in the region. Required if code measures a left side
+    # that violates the statement at every point.
     neighbours: Sequence[TrueNeighbour] = field(default=(), kw_only=True)
-    vacuity: Vacuity | None = field(default=None, kw_only=True)  # grid for comparison with the trivial bound
-    seconds_each: float = field(default=0.0005, kw_only=True)  # declared core seconds per point
+    # grid for comparison with the trivial bound
+    vacuity: Vacuity | None = field(default=None, kw_only=True)
+    # declared core seconds per point
+    seconds_each: float = field(default=0.0005, kw_only=True)
 
     method: ClassVar[Method] = "search"
     divisible: ClassVar[bool] = True
 
     def can_judge(self, statement: Statement) -> bool:
         """Return whether there are two sides and a relation that is decidable at a point."""
-        sides = statement.rhs is not None and (self.lhs is not None or statement.lhs is not None)
+        sides = statement.rhs is not None and (
+            self.lhs is not None or statement.lhs is not None
+        )
         return sides and statement.relation not in ORDERS
 
     def cost(self, context: Context) -> float:
@@ -107,7 +122,10 @@ class SearchCheck(Check):
         context = replace(context, statement=self._narrowed(original))
         statement = context.statement
         examples = self._examples(context)
-        prober, sampler = self._prober(context, statement, self.lhs), self._sampler(statement)
+        prober, sampler = (
+            self._prober(context, statement, self.lhs),
+            self._sampler(statement),
+        )
 
         def probe_again(point: Point) -> Probe | None:
             return prober.probe(point) if sampler.in_domain(point) else None
@@ -115,7 +133,9 @@ class SearchCheck(Check):
         if (recorded := refuted_again(context, probe_again)) is not None:
             return recorded
         begin = beginnings(sampler, self._corners(statement, sampler), examples)
-        findings = self._search(context, sampler, prober, begin, examples, self._seed(context, block))
+        findings = self._search(
+            context, sampler, prober, begin, examples, self._seed(context, block)
+        )
         region = _describe(sampler, statement)
         further = ExtraPoints()
         if not findings.violations:
@@ -125,26 +145,42 @@ class SearchCheck(Check):
             return self.result(
                 status="untested",
                 message="; ".join(
-                    ["no point drawn meets the domain and the conditions", *unevaluated(findings, prober)]
+                    [
+                        "no point drawn meets the domain and the conditions",
+                        *unevaluated(findings, prober),
+                    ]
                 ),
                 region=region,
             )
-        counterexamples = self._counterexamples(context, original, sampler, prober, findings, examples)
-        controls = [*self._controls(context, sampler, begin, findings, examples), *further.controls]
+        counterexamples = self._counterexamples(
+            context, original, sampler, prober, findings, examples
+        )
+        controls = [
+            *self._controls(context, sampler, begin, findings, examples),
+            *further.controls,
+        ]
         missed = "" if counterexamples and not controls else missed_controls(controls)
         return self.result(
-            status="refuted" if counterexamples else "inconclusive" if missed else "not refuted",
+            status="refuted"
+            if counterexamples
+            else "inconclusive"
+            if missed
+            else "not refuted",
             message="; ".join(filter(None, [_message(findings), missed])),
             n=len(findings.probes),
             detects=_detects(controls),
             statistic=_statistic(findings),
             region=region,
-            window="; ".join(filter(None, [window_words(findings, prober), further.window])),
+            window="; ".join(
+                filter(None, [window_words(findings, prober), further.window])
+            ),
             counterexamples=counterexamples,
             slack=slack_of(findings, statement.relation or "="),
             vacuous=self.vacuity.judge(statement) if self.vacuity is not None else None,
             controls=controls,
-            true_neighbours=self._neighbours(statement, findings) if counterexamples else [],
+            true_neighbours=self._neighbours(statement, findings)
+            if counterexamples
+            else [],
         )
 
     def _wide_sampler(self, original: Statement, sampler: Sampler) -> Sampler:
@@ -152,7 +188,9 @@ class SearchCheck(Check):
         del original
         return sampler
 
-    def _prober(self, context: Context, statement: Statement, lhs: LeftSide | None) -> Prober:
+    def _prober(
+        self, context: Context, statement: Statement, lhs: LeftSide | None
+    ) -> Prober:
         del context
         return Prober(statement, lhs)
 
@@ -170,29 +208,49 @@ class SearchCheck(Check):
         del context
         return search(sampler, prober, begin, examples, seed, stop=stop)
 
-    def _search_extra_points(self, context: Context, original: Statement, prober: Prober) -> ExtraPoints:
+    def _search_extra_points(
+        self, context: Context, original: Statement, prober: Prober
+    ) -> ExtraPoints:
         """Probe a few points of ordinary sizes after a search without violations."""
         statement = self._narrowed(original)
-        if self.lhs is not None:  # a left side that code measures takes too long at such sizes
+        # a left side that code measures takes too long at such sizes
+        if self.lhs is not None:
             return ExtraPoints()
         probe = practical_violation(statement, self._domains(), 0, prober, drawn=False)
         sized = bool(practical_conditions(roles_of(statement)))
         window = "none at practical sizes" if sized and probe is None else ""
-        return ExtraPoints(violations=[probe] if probe is not None else [], window=window)
+        return ExtraPoints(
+            violations=[probe] if probe is not None else [], window=window
+        )
 
-    def _neighbours(self, statement: Statement, findings: Findings) -> list[ControlResult]:
+    def _neighbours(
+        self, statement: Statement, findings: Findings
+    ) -> list[ControlResult]:
         """Decide the true neighbours at the points that were searched."""
         searches = [
-            (neighbour, partial(searched_again, neighbour.statement(statement), findings, neighbour.lhs or self.lhs))
+            (
+                neighbour,
+                partial(
+                    searched_again,
+                    neighbour.statement(statement),
+                    findings,
+                    neighbour.lhs or self.lhs,
+                ),
+            )
             for neighbour in self.neighbours
         ]
         judged_by: JudgedBy = "formulas" if self.lhs is None else "measurement"
         decide = Prober(statement, self.lhs).probe
-        return true_neighbours(statement, findings, judged_by, searches, decide=decide, lhs=self.lhs)
+        return true_neighbours(
+            statement, findings, judged_by, searches, decide=decide, lhs=self.lhs
+        )
 
     def _narrowed(self, statement: Statement) -> Statement:
         texts = self.where(statement) if callable(self.where) else self.where
-        return replace(statement, requires=(*statement.requires, *(parse_relation(text) for text in texts)))
+        return replace(
+            statement,
+            requires=(*statement.requires, *(parse_relation(text) for text in texts)),
+        )
 
     def _examples(self, context: Context) -> int:
         affordable = context.share / self.cost(context)
@@ -207,7 +265,11 @@ class SearchCheck(Check):
         samplers: dict[frozenset[str], Sampler] = {}
         symbols = sampler.symbols
         for corner in self.corners:
-            fixed = {name: value for name, value in as_point(corner).items() if name in symbols}
+            fixed = {
+                name: value
+                for name, value in as_point(corner).items()
+                if name in symbols
+            }
             if corner and not fixed:
                 raise ValueError(
                     f"a corner of {statement.key} must set one of {', '.join(symbols)}, got {dict(corner)}."
@@ -219,15 +281,25 @@ class SearchCheck(Check):
                 points[tuple(sorted(point.items()))] = point
         return list(points.values())
 
-    def _sampler(self, statement: Statement, first: frozenset[str] = frozenset()) -> Sampler:
-        region: Region = {name: (_end(lo), _end(hi)) for name, (lo, hi) in self.region.items()}
+    def _sampler(
+        self, statement: Statement, first: frozenset[str] = frozenset()
+    ) -> Sampler:
+        region: Region = {
+            name: (_end(lo), _end(hi)) for name, (lo, hi) in self.region.items()
+        }
         return make_sampler(statement, region, self._domains(), first)
 
     def _domains(self) -> dict[str, Domain]:
         return {name: parse_domain(text) for name, text in self.also.items()}
 
     def _counterexamples(
-        self, context: Context, original: Statement, sampler: Sampler, prober: Prober, findings: Findings, examples: int
+        self,
+        context: Context,
+        original: Statement,
+        sampler: Sampler,
+        prober: Prober,
+        findings: Findings,
+        examples: int,
     ) -> list[Counterexample]:
         if not findings.violations:
             return []
@@ -241,19 +313,41 @@ class SearchCheck(Check):
             return not edge_at(edges, point)
 
         seeds = self._seed(context, 0, "smallest"), self._seed(context, 0, "interior")
-        smallest = simplest_violation(sampler, prober, findings, examples, seeds[0], lambda _: True)
-        interior = simplest_violation(sampler, prober, findings, examples, seeds[1], lambda p: inside(p) and away(p))
+        smallest = simplest_violation(
+            sampler, prober, findings, examples, seeds[0], lambda _: True
+        )
+        interior = simplest_violation(
+            sampler,
+            prober,
+            findings,
+            examples,
+            seeds[1],
+            lambda p: inside(p) and away(p),
+        )
         if interior is None and edges:  # at the ends of the domain, but not at an edge
-            interior = simplest_violation(sampler, prober, findings, examples, seeds[1], away)
+            interior = simplest_violation(
+                sampler, prober, findings, examples, seeds[1], away
+            )
         largest = largest_violation(sampler, prober, findings)
         roles = roles_of(context.statement)
-        practical = next((probe for probe in findings.violations if is_practical(probe.point, roles)), None)
-        if self.lhs is None:  # a left side that code measures takes too long at such sizes
+        practical = next(
+            (
+                probe
+                for probe in findings.violations
+                if is_practical(probe.point, roles)
+            ),
+            None,
+        )
+        # a left side that code measures takes too long at such sizes
+        if self.lhs is None:
             wide_prober = self._prober(context, wide.statement, None)
             seed = self._seed(context, 0, "practical")
             drawn = context.budget.name != "smoke"
             practical = (
-                practical_violation(wide.statement, self._domains(), seed, wide_prober, drawn=drawn) or practical
+                practical_violation(
+                    wide.statement, self._domains(), seed, wide_prober, drawn=drawn
+                )
+                or practical
             )
         named: tuple[tuple[CounterexampleKind, Probe | None], ...] = (
             ("smallest", smallest),
@@ -261,17 +355,32 @@ class SearchCheck(Check):
             ("interior", interior),
             ("largest-ratio", largest),
         )
-        return [counterexample(kind, probe) for kind, probe in named if probe is not None]
+        return [
+            counterexample(kind, probe) for kind, probe in named if probe is not None
+        ]
 
     def _controls(
-        self, context: Context, sampler: Sampler, begin: Sequence[Values], findings: Findings, examples: int
+        self,
+        context: Context,
+        sampler: Sampler,
+        begin: Sequence[Values],
+        findings: Findings,
+        examples: int,
     ) -> list[ControlResult]:
         """Search each faulty statement in the same way, with a different seed, until it is refuted."""
 
-        def control(name: str, fault: str, faulty: Statement, lhs: LeftSide | None, declared: bool) -> ControlResult:
+        def control(
+            name: str,
+            fault: str,
+            faulty: Statement,
+            lhs: LeftSide | None,
+            declared: bool,
+        ) -> ControlResult:
             seed = self._seed(context, 0, f"control {name}")
             prober = self._prober(context, faulty, lhs)
-            faulty_findings = self._search(context, sampler, prober, begin, examples, seed, stop=True)
+            faulty_findings = self._search(
+                context, sampler, prober, begin, examples, seed, stop=True
+            )
             return faulty_findings.as_control(name, fault, declared)
 
         results: list[ControlResult] = []
@@ -280,13 +389,20 @@ class SearchCheck(Check):
             sharper = sharper_statement(context.statement, findings, factor)
             if sharper is None:
                 break
-            results = [control(f"sharper by {decimal_text(factor)}", *sharper, self.lhs, True)]
+            results = [
+                control(f"sharper by {decimal_text(factor)}", *sharper, self.lhs, True)
+            ]
             if results[0].refuted:
                 break
         for planted in self.planted:
-            fault, faulty = planted.rhs or "another left side", planted.statement(context.statement)
+            fault, faulty = (
+                planted.rhs or "another left side",
+                planted.statement(context.statement),
+            )
             lhs = planted.lhs or self.lhs
-            results.append(control(planted.name, fault, faulty, lhs, planted.at_declared_size))
+            results.append(
+                control(planted.name, fault, faulty, lhs, planted.at_declared_size)
+            )
         return results
 
 
@@ -309,7 +425,10 @@ def _describe(sampler: Sampler, statement: Statement) -> str:
     for symbol in sorted(sampler.symbols):
         lo, hi = sampler.region.get(symbol, (None, None))
         within = f" (searched from {'-oo' if lo is None else lo} to {'oo' if hi is None else hi})"
-        parts.append(f"{symbol}: {sampler.domains[symbol]}" + (within if symbol in sampler.region else ""))
+        parts.append(
+            f"{symbol}: {sampler.domains[symbol]}"
+            + (within if symbol in sampler.region else "")
+        )
     parts.extend(to_text(condition) for condition in statement.requires)
     return "; ".join(parts)
 
@@ -327,15 +446,22 @@ def _statistic(findings: Findings) -> str:
     sharpest = findings.sharpest
     if sharpest is None:
         return ""
-    where = ", ".join(f"{name}={value}" for name, value in sorted(sharpest.point.items()))
+    where = ", ".join(
+        f"{name}={value}" for name, value in sorted(sharpest.point.items())
+    )
     return f"used up to {sharpest.ratio:.6g} at {where}"
 
 
-SECONDS = 0.005  # declared per point: two bounds with many roots, evaluated to a few hundred bits
+# declared per point: two bounds with many roots, evaluated to a few hundred bits
+SECONDS = 0.005
 
 
 def held_check(
-    claim: str, corners: Sequence[Mapping[str, int | Fraction | str]], *, name: str = "below-corrected", **options: Any
+    claim: str,
+    corners: Sequence[Mapping[str, int | Fraction | str]],
+    *,
+    name: str = "below-corrected",
+    **options: Any,
 ) -> SearchCheck:
     """Return a check that searches the narrower domain for a point where the printed bound is below the correction."""
     left_out = "what the corrected bound leaves room for; it is judged by itself"
@@ -356,9 +482,14 @@ def corrected_side(point: Point, statement: Statement) -> Exact:
 
     If the correction's conditions fail, return an infinity that violates the printed relation.
     """
-    amended = _corrected(statement.siblings[statement.key.partition(":")[2]], tuple(statement.reading.items()))
+    amended = _corrected(
+        statement.siblings[statement.key.partition(":")[2]],
+        tuple(statement.reading.items()),
+    )
     if amended.relation != statement.relation:
-        raise ValueError(f"{statement.key}: the correction must have the printed relation, got {amended.relation}.")
+        raise ValueError(
+            f"{statement.key}: the correction must have the printed relation, got {amended.relation}."
+        )
     if requires_hold(amended, point) is not True:
         return arb("inf" if statement.relation in {"<=", "<"} else "-inf")
     return evaluate_statement(amended, point, precision=ctx.prec)[1]
@@ -367,6 +498,14 @@ def corrected_side(point: Point, statement: Statement) -> Exact:
 @lru_cache(maxsize=100)
 def _corrected(claim: ClaimSpec, reading: tuple[tuple[str, str], ...]) -> Statement:
     """Return the correction, with the printed definitions of letters that it does not define."""
-    held, amended = (claim.statement(dict(reading), variant) for variant in ("held", "amended"))
-    missing = [(name, value) for name, value in held.let if name not in amended.let_names]
-    return replace(amended, let=(*missing, *amended.let), domains={**held.domains, **amended.domains})
+    held, amended = (
+        claim.statement(dict(reading), variant) for variant in ("held", "amended")
+    )
+    missing = [
+        (name, value) for name, value in held.let if name not in amended.let_names
+    ]
+    return replace(
+        amended,
+        let=(*missing, *amended.let),
+        domains={**held.domains, **amended.domains},
+    )

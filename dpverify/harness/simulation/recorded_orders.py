@@ -70,9 +70,14 @@ class RecordedOrder(msgspec.Struct, frozen=True):
     def words(self) -> str:
         """Describe the ordering with its interval."""
         noise = f", noise as {self.noise}" if self.noise else ""
-        mean, low, high = self.difference.mean, self.difference.low, self.difference.high
+        mean, low, high = (
+            self.difference.mean,
+            self.difference.low,
+            self.difference.high,
+        )
         comparison = (
-            f"{self.method} minus {self.other}, {self.column.replace('_', ' ')}, epsilon {self.epsilon:g}{noise}"
+            f"{self.method} minus {self.other}, {self.column.replace('_', ' ')}, "
+            f"epsilon {self.epsilon:g}{noise}"
         )
         return f"{comparison}: {mean:+.3g} ({low:+.3g} to {high:+.3g})"
 
@@ -98,22 +103,30 @@ class RecordedOrdersCheck(Check):
             result = recorded(experiment)
             if result is None:
                 message = (
-                    f"reports/data/experiments.json has no result of {experiment.command} with the recorded tables"
+                    "reports/data/experiments.json has no result of "
+                    f"{experiment.command} with the recorded tables"
                 )
                 return self.result(status="untested", message=message)
             seeds.append(result["seeds"])
             orders += _orders_of(result["tables"], self.claim)
         if not orders:
-            return self.result(status="untested", message="the recorded tables have no ordering of this claim")
+            return self.result(
+                status="untested",
+                message="the recorded tables have no ordering of this claim",
+            )
         control = ControlResult(
             name="no difference",
             fault="the same intervals, moved to a mean of 0",
             at_declared_size=True,
-            refuted=not any(order.difference.centred_at(0.0).seen == AS_CLAIMED for order in orders),
+            refuted=not any(
+                order.difference.centred_at(0.0).seen == AS_CLAIMED for order in orders
+            ),
         )
         missed = missed_controls([control])
         agrees = all(order.difference.seen == AS_CLAIMED for order in orders)
-        widest = max((order.difference.high - order.difference.low) / 2 for order in orders)
+        widest = max(
+            (order.difference.high - order.difference.low) / 2 for order in orders
+        )
         return self.result(
             status="not refuted" if agrees and not missed else "inconclusive",
             message="; ".join(filter(None, [_summary(orders), missed])),
@@ -136,7 +149,10 @@ def recorded(experiment: RecordedExperiment) -> dict[str, Any] | None:
     page = json.loads(path.read_bytes())
     results = [*page.get("experiments", ()), *page.get("networks", ())]
     for result in results:
-        if result["command"] == experiment.command and tables_sha256(result["tables"]) == experiment.tables_sha256:
+        if (
+            result["command"] == experiment.command
+            and tables_sha256(result["tables"]) == experiment.tables_sha256
+        ):
             return dict(result)
     return None
 
@@ -148,15 +164,28 @@ def tables_sha256(tables: Any) -> str:
 
 def _orders_of(tables: Sequence[dict[str, Any]], claim: str) -> list[RecordedOrder]:
     """Return the orderings of a claim in the tables for the paper's own data."""
-    of_paper = chain.from_iterable(table["orderings"] for table in tables if table["real"])
-    return [msgspec.convert(order, RecordedOrder) for order in of_paper if order["claim"] == claim]
+    of_paper = chain.from_iterable(
+        table["orderings"] for table in tables if table["real"]
+    )
+    return [
+        msgspec.convert(order, RecordedOrder)
+        for order in of_paper
+        if order["claim"] == claim
+    ]
 
 
 def _summary(orders: Sequence[RecordedOrder]) -> str:
     """Count the outcomes, and show the orderings that most clearly contradict the claim."""
     counts = Counter(order.difference.seen for order in orders)
-    words = ", ".join(f"{verdict} in {count}" for verdict, count in sorted(counts.items()))
+    words = ", ".join(
+        f"{verdict} in {count}" for verdict, count in sorted(counts.items())
+    )
     opposite_orders = [order for order in orders if order.difference.seen == OPPOSITE]
-    opposite_orders.sort(key=lambda order: order.difference.low / max(order.difference.high, 1e-300), reverse=True)
+    opposite_orders.sort(
+        key=lambda order: order.difference.low / max(order.difference.high, 1e-300),
+        reverse=True,
+    )
     shown = "; ".join(order.words() for order in opposite_orders[:MOST_SHOWN])
-    return f"of {len(orders)} orderings {words}" + (f", such as {shown}" if shown else "")
+    return f"of {len(orders)} orderings {words}" + (
+        f", such as {shown}" if shown else ""
+    )

@@ -54,9 +54,11 @@ UPHILL = OptimizerFault("uphill", "every step goes the other way", direction=-1.
 Measure: TypeAlias = Callable[[Statement, CaseT, int, OptimizerFault], float]
 """Maps a statement, problem, seed and fault to the mean over one run that the claim bounds, in units of the gradient.
 
-NaN if the run left the region in which the problem's constants hold. It then counts as 0, in favour of the claim."""
+NaN if the run left the region in which the problem's constants hold. It then counts as
+0, in favour of the claim."""
 
-Side: TypeAlias = Callable[[Statement, CaseT], float]  # statement and problem to a number in units of the gradient
+# statement and problem to a number in units of the gradient
+Side: TypeAlias = Callable[[Statement, CaseT], float]
 
 
 @dataclass(frozen=True)
@@ -110,8 +112,8 @@ class RunsBoundCheck(Check, Generic[CaseT]):
     """
 
     measure: Measure[CaseT] = field(kw_only=True)  # executes one run
-    # The bound of the claim, and the largest value that counts. If the bound is not below that value, nothing can be
-    # refuted.
+    # The bound of the claim, and the largest value that counts. If the bound is not
+    # below that value, nothing can be refuted.
     bound: Side[CaseT] = field(kw_only=True)
     top: Side[CaseT] = field(kw_only=True)
     region: str = field(kw_only=True)  # description of the range of problems
@@ -126,7 +128,9 @@ class RunsBoundCheck(Check, Generic[CaseT]):
         """Return a result of this check, with its level and its region."""
         return super().result(alpha=ALPHA, region=self.region, **fields)
 
-    def _counterexample(self, case: CaseT, limit: float, bound: float, note: str) -> Counterexample:
+    def _counterexample(
+        self, case: CaseT, limit: float, bound: float, note: str
+    ) -> Counterexample:
         return Counterexample(
             kind="interior",
             parameters=numbers(case.point),

@@ -26,9 +26,11 @@ from dpverify.harness.simulation.runs_check import lower_limit
 from dpverify.ledger.results import CheckResult, ControlResult
 from dpverify.ledger.statements import Statement
 
-SHRUNK = 2.0  # declared size: the search must find a problem that refutes the bound divided by this
+# declared size: the search must find a problem that refutes the bound divided by this
+SHRUNK = 2.0
 CONFIRMED = 70  # fresh runs of the best problem
-# number of problems that each generation keeps, and number of new problems made from each
+# number of problems that each generation keeps, and number of new problems made from
+# each
 ELITE = 6
 CHILDREN = 4
 SPREAD = 0.25  # standard deviation of a new problem's moves, as a share of each range
@@ -76,7 +78,8 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
 
     family: Family[CaseT] = field(kw_only=True)  # the problems
     effort: Mapping[str, Effort] = field(kw_only=True)  # for each budget
-    # declared core seconds of a run of the search, on average; runs of the confirmation may take three times as long
+    # declared core seconds of a run of the search, on average; runs of the confirmation
+    # may take three times as long
     seconds_each: float = field(kw_only=True)
 
     def cost(self, context: Context) -> float:
@@ -92,8 +95,12 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
         """Search, confirm the best problem, and test the planted faults."""
         statement = context.statement
         best, widest = self._search(context, context.rng(block, "search"))
-        values = self._runs(statement, best, NO_FAULT, context.rng(block, "confirmation"))
-        faulty = self._runs(statement, widest, UPHILL, context.rng(block, "wrong optimizer"))
+        values = self._runs(
+            statement, best, NO_FAULT, context.rng(block, "confirmation")
+        )
+        faulty = self._runs(
+            statement, widest, UPHILL, context.rng(block, "wrong optimizer")
+        )
         bound = self.bound(statement, best)
         limit = lower_limit(values, ALPHA)
         mean = sum(values) / len(values)
@@ -117,13 +124,25 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
             ),
         ]
         missed = missed_controls(controls)
-        example = self._counterexample(best, limit, bound, "on seeds that the search did not use")
+        example = self._counterexample(
+            best, limit, bound, "on seeds that the search did not use"
+        )
         largest = replace(judgement, bound=max(values))
         suffix = f"; for the problem found, an excess of {bound - limit:.3g} more"
         return self.result(
-            status="refuted" if judgement.refutes else "inconclusive" if missed else "not refuted",
+            status="refuted"
+            if judgement.refutes
+            else "inconclusive"
+            if missed
+            else "not refuted",
             message="; ".join(
-                filter(None, [f"largest ratio of lower confidence limit to bound: {judgement.ratio:.3g}", missed])
+                filter(
+                    None,
+                    [
+                        f"largest ratio of lower confidence limit to bound: {judgement.ratio:.3g}",
+                        missed,
+                    ],
+                )
             ),
             n=CONFIRMED,
             detects=f"a bound {SHRUNK:g} times too small{'' if judgement.refutes else suffix}",
@@ -133,7 +152,9 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
             controls=controls,
             true_neighbours=[
                 neighbour_result(
-                    "largest run", "the largest of the runs as the bound on their mean", refuted=largest.refutes
+                    "largest run",
+                    "the largest of the runs as the bound on their mean",
+                    refuted=largest.refutes,
                 )
             ],
         )
@@ -143,17 +164,32 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
         statement = context.statement
         effort = self.effort[context.budget.name]
         size = self.family.parameters
-        tried = [self._try(statement, place, rng) for place in rng.random((effort.first, size))]
+        tried = [
+            self._try(statement, place, rng)
+            for place in rng.random((effort.first, size))
+        ]
         for _ in range(effort.generations):
             tried = sorted(tried, reverse=True)[:ELITE]
             for parent in list(tried):
                 for _ in range(CHILDREN):
                     moves = rng.normal(size=size) * SPREAD * (rng.random(size) < 0.5)
-                    tried.append(self._try(statement, np.clip(np.array(parent.place) + moves, 0.0, 1.0), rng))
-        cases = [self.family.case(trial.place) for trial in sorted(tried, reverse=True)[:ELITE]]
+                    tried.append(
+                        self._try(
+                            statement,
+                            np.clip(np.array(parent.place) + moves, 0.0, 1.0),
+                            rng,
+                        )
+                    )
+        cases = [
+            self.family.case(trial.place)
+            for trial in sorted(tried, reverse=True)[:ELITE]
+        ]
         places = [tuple(place) for place in rng.random((20 * effort.first, size))]
         drawn = [*cases, *(self.family.case(place) for place in places)]
-        widest = min(drawn, key=lambda case: self.bound(statement, case) / self.top(statement, case))
+        widest = min(
+            drawn,
+            key=lambda case: self.bound(statement, case) / self.top(statement, case),
+        )
         return cases[0], widest
 
     def _try(self, statement: Statement, place: Any, rng: Generator) -> MeasuredPlace:
@@ -161,11 +197,15 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
         value = self._measured(statement, case, int(rng.integers(1 << 62)), NO_FAULT)
         return MeasuredPlace(value / self.bound(statement, case), tuple(place.tolist()))
 
-    def _runs(self, statement: Statement, case: CaseT, fault: OptimizerFault, rng: Generator) -> list[float]:
+    def _runs(
+        self, statement: Statement, case: CaseT, fault: OptimizerFault, rng: Generator
+    ) -> list[float]:
         seeds = rng.integers(1 << 62, size=CONFIRMED).tolist()
         return [self._measured(statement, case, seed, fault) for seed in seeds]
 
-    def _measured(self, statement: Statement, case: CaseT, seed: int, fault: OptimizerFault) -> float:
+    def _measured(
+        self, statement: Statement, case: CaseT, seed: int, fault: OptimizerFault
+    ) -> float:
         """Return the measured value of a run; 0 if it is NaN, which refutes no upper bound."""
         value = self.measure(statement, case, seed, fault)
         return 0.0 if math.isnan(value) else value

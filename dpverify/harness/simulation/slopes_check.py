@@ -29,12 +29,17 @@ def slopes(logs: Vector, log_sizes: Vector) -> Vector:
 def interval(values: Vector) -> tuple[float, float, float]:
     """Return the mean and Student's t interval. Shapes: ``values`` (n,), returns (float, float, float)."""
     middle = float(values.mean())
-    reach = float(special.stdtrit(len(values) - 1, 0.5 + LEVEL / 2) * values.std(ddof=1) / np.sqrt(len(values)))
+    reach = float(
+        special.stdtrit(len(values) - 1, 0.5 + LEVEL / 2)
+        * values.std(ddof=1)
+        / np.sqrt(len(values))
+    )
     return middle, middle - reach, middle + reach
 
 
 ROUNDING = 1e-9  # Runs with equal slopes give intervals without width.
-FITTED_QUANTITIES = ("examples", "dimension", "epsilon")  # quantities whose exponents are fitted
+# quantities whose exponents are fitted
+FITTED_QUANTITIES = ("examples", "dimension", "epsilon")
 
 
 class RunSize(Protocol):
@@ -61,7 +66,8 @@ Sweeps = Mapping[str, Sequence[SizeT]]  # sizes for each of ``Simulated.names``
 class FittedExponent:
     """Exponent of one symbol, fitted to runs."""
 
-    middle: float  # mean of the least-squares slopes of the replications, with its t interval
+    # mean of the least-squares slopes of the replications, with its t interval
+    middle: float
     low: float
     high: float
     bound: float  # slopes of the corrected bound and of the rate over the same sizes
@@ -80,25 +86,30 @@ class Simulated(Generic[SizeT]):
     unit: Callable[[SizeT], float]  # the claimed rate, and its name
     unit_name: str
     rate: Mapping[str, float]  # exponents of the rate without logarithms
-    words: Callable[[Sweeps[SizeT], Mapping[str, Vector]], str]  # text added to the message, from sizes and gradients
+    # text added to the message, from sizes and gradients
+    words: Callable[[Sweeps[SizeT], Mapping[str, Vector]], str]
     region: Callable[[Sweeps[SizeT]], str]
-    fixed: Callable[[Sweeps[SizeT]], dict[str, list[float]]]  # columns of the figure's parameters
+    # columns of the figure's parameters
+    fixed: Callable[[Sweeps[SizeT]], dict[str, list[float]]]
     figure: str
     leaves_out: str
-    names: tuple[str, str, str] = ("N", "d", "epsilon")  # letters of the quantities in OF
+    # letters of the quantities in OF
+    names: tuple[str, str, str] = ("N", "d", "epsilon")
 
 
 @dataclass(frozen=True)
 class SlopesCheck(Check, Generic[SizeT]):
     """Estimate exponents of the mean gradient in N, d and epsilon from runs."""
 
-    # The test is one-sided and never refutes, because O~ hides constants and logarithms. An exponent passes if the
-    # upper end of its interval is below the slope of the corrected bound over the same sizes plus ``room``. Otherwise
-    # the result is inconclusive.
+    # The test is one-sided and never refutes, because O~ hides constants and
+    # logarithms. An exponent passes if the upper end of its interval is below the slope
+    # of the corrected bound over the same sizes plus ``room``. Otherwise the result is
+    # inconclusive.
 
     runs: Simulated[SizeT] = field(kw_only=True)
     sweeps: Mapping[str, Sweeps[SizeT]] = field(kw_only=True)  # for each budget
-    replications: Mapping[str, int] = field(kw_only=True)  # runs of each size, for each budget
+    # runs of each size, for each budget
+    replications: Mapping[str, int] = field(kw_only=True)
     room: float = field(kw_only=True)  # difference of exponents that must be detected
 
     method: ClassVar[Method] = "measurement"
@@ -118,28 +129,50 @@ class SlopesCheck(Check, Generic[SizeT]):
         Return the symbol that the size belongs to, and the mean gradient of each run.
         """
         name, size = self._places(context)[block]
-        seeds = context.rng(block).integers(1 << 62, size=self.replications[context.budget.name]).tolist()
+        seeds = (
+            context.rng(block)
+            .integers(1 << 62, size=self.replications[context.budget.name])
+            .tolist()
+        )
         return name, [self.runs.measure(size, seed) for seed in seeds]
 
-    def finish(self, context: Context, total: list[tuple[str, list[float]]] | None) -> CheckResult:
+    def finish(
+        self, context: Context, total: list[tuple[str, list[float]]] | None
+    ) -> CheckResult:
         """Fit and test the exponents, and plant faults.
 
         The status is "not refuted" if all pass, else "inconclusive".
         """
         sweeps = self.sweeps[context.budget.name]
         if total is None:
-            return self._result(status="inconclusive", message=self.beyond_share(context))
-        values_of = {name: np.array([values for of, values in total if of == name]).T for name in sweeps}
-        rows = {name: slopes(np.log(values_of[name]), self._log_sizes(name, sizes)) for name, sizes in sweeps.items()}
-        fits = {name: self._fit(rows[name], name, sizes) for name, sizes in sweeps.items()}
-        failed = [name for name, fit in fits.items() if not self._passes(fit.high, fit.bound)]
-        controls = [self._planted(name, rows[name], fits[name].bound) for name in sweeps]
+            return self._result(
+                status="inconclusive", message=self.beyond_share(context)
+            )
+        values_of = {
+            name: np.array([values for of, values in total if of == name]).T
+            for name in sweeps
+        }
+        rows = {
+            name: slopes(np.log(values_of[name]), self._log_sizes(name, sizes))
+            for name, sizes in sweeps.items()
+        }
+        fits = {
+            name: self._fit(rows[name], name, sizes) for name, sizes in sweeps.items()
+        }
+        failed = [
+            name for name, fit in fits.items() if not self._passes(fit.high, fit.bound)
+        ]
+        controls = [
+            self._planted(name, rows[name], fits[name].bound) for name in sweeps
+        ]
         controls += [
             ControlResult(
                 name=f"no decay in {name}",
                 fault=f"the same gradients, without their trend in {name}",
                 at_declared_size=False,
-                refuted=not self._passes(interval(rows[name] - rows[name].mean())[2], fits[name].bound),
+                refuted=not self._passes(
+                    interval(rows[name] - rows[name].mean())[2], fits[name].bound
+                ),
             )
             for name in sweeps
             if fits[name].bound < 0
@@ -153,7 +186,9 @@ class SlopesCheck(Check, Generic[SizeT]):
         )
         return self._result(
             status="inconclusive" if failed or missed else "not refuted",
-            message="; ".join(filter(None, [self.runs.words(sweeps, values_of), *not_shown, missed])),
+            message="; ".join(
+                filter(None, [self.runs.words(sweeps, values_of), *not_shown, missed])
+            ),
             n=self.replications[context.budget.name],
             detects=f"an exponent {self.room:g} above that of the corrected bound over the same sizes",
             statistic=f"exponents with {LEVEL:.0%} intervals: {exponents}",
@@ -166,7 +201,11 @@ class SlopesCheck(Check, Generic[SizeT]):
         return self.result(leaves_out=self.runs.leaves_out, **fields)
 
     def _places(self, context: Context) -> list[tuple[str, SizeT]]:
-        return [(name, size) for name, sizes in self.sweeps[context.budget.name].items() for size in sizes]
+        return [
+            (name, size)
+            for name, sizes in self.sweeps[context.budget.name].items()
+            for size in sizes
+        ]
 
     def _log_sizes(self, name: str, sizes: Sequence[SizeT]) -> Vector:
         quantity = FITTED_QUANTITIES[self.runs.names.index(name)]
@@ -193,7 +232,10 @@ class SlopesCheck(Check, Generic[SizeT]):
         )
 
     def _columns(
-        self, sweeps: Sweeps[SizeT], values_of: Mapping[str, Vector], fits: Mapping[str, FittedExponent]
+        self,
+        sweeps: Sweeps[SizeT],
+        values_of: Mapping[str, Vector],
+        fits: Mapping[str, FittedExponent],
     ) -> dict[str, list[float]]:
         """Return the columns of the figure: means over N with intervals, both bounds, and the exponents."""
         runs = self.runs
@@ -206,10 +248,17 @@ class SlopesCheck(Check, Generic[SizeT]):
             "simulated-low": [low for _, low, _ in means],
             "simulated-high": [high for _, _, high in means],
             "corrected": [runs.bound(size) for size in sizes],
-            **({} if runs.printed is None else {"printed": [runs.printed(size) for size in sizes]}),
+            **(
+                {}
+                if runs.printed is None
+                else {"printed": [runs.printed(size) for size in sizes]}
+            ),
             "steps": [float(runs.steps(size)) for size in sizes],
             "fit": [fits[name].middle for name in runs.names],
-            **{f"fit-{end}": [getattr(fits[name], end) for name in runs.names] for end in ("low", "high", "bound")},
+            **{
+                f"fit-{end}": [getattr(fits[name], end) for name in runs.names]
+                for end in ("low", "high", "bound")
+            },
             "fit-rate": [runs.rate[name] for name in runs.names],
             **runs.fixed(sweeps),
         }

@@ -24,11 +24,15 @@ class SubGaussian:
     For ||N(0, S)||, ``scale`` is the square root of the largest eigenvalue of S.
     """
 
-    scale: float  # s with ``E exp(a (X - E X)) <= exp(a**2 s**2 / 2)`` for all a; in units of X, above 0
+    # s with ``E exp(a (X - E X)) <= exp(a**2 s**2 / 2)`` for all a; in units of X,
+    # above 0
+    scale: float
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.scale) and self.scale > 0):
-            raise ValueError(f"scale must be finite and above 0, got scale={self.scale}.")
+            raise ValueError(
+                f"scale must be finite and above 0, got scale={self.scale}."
+            )
 
     def radius(self, n: int, variance: float, alpha: float) -> float:
         """Return the one-sided radius ``scale * sqrt(2 log(1/alpha) / n)``; the sample variance is not used."""
@@ -38,7 +42,8 @@ class SubGaussian:
         """Return the radius at the largest possible sample variance, which is known before sampling."""
         return self.radius(n, 0.0, alpha)
 
-    deviation = worst_radius  # one-sided deviation of the sample mean, exceeded with probability at most alpha
+    # one-sided deviation of the sample mean, exceeded with probability at most alpha
+    deviation = worst_radius
 
 
 @dataclass(frozen=True)
@@ -49,8 +54,12 @@ class Bounded:
     hi: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.lo) and math.isfinite(self.hi) and self.lo < self.hi):
-            raise ValueError(f"lo and hi must be finite with lo < hi, got lo={self.lo}, hi={self.hi}.")
+        if not (
+            math.isfinite(self.lo) and math.isfinite(self.hi) and self.lo < self.hi
+        ):
+            raise ValueError(
+                f"lo and hi must be finite with lo < hi, got lo={self.lo}, hi={self.hi}."
+            )
 
     def radius(self, n: int, variance: float, alpha: float) -> float:
         """Return the one-sided distance between sample mean and mean that is exceeded with probability at most alpha.
@@ -61,7 +70,9 @@ class Bounded:
         if n < 2:
             return math.inf
         log_term = math.log(2.0 / alpha)
-        return math.sqrt(2.0 * variance * log_term / n) + 7.0 * (self.hi - self.lo) * log_term / (3.0 * (n - 1))
+        return math.sqrt(2.0 * variance * log_term / n) + 7.0 * (
+            self.hi - self.lo
+        ) * log_term / (3.0 * (n - 1))
 
     def worst_radius(self, n: int, alpha: float) -> float:
         """Return the radius at the largest possible sample variance, which is known before sampling."""
@@ -79,14 +90,25 @@ Tail = SubGaussian | Bounded
 def proportion_limits(successes: int, n: int, alpha: float) -> tuple[float, float]:
     """Return Clopper-Pearson limits of a probability; each is wrong in at most a share alpha of all samples."""
     if n < 1 or not 0 <= successes <= n:
-        raise ValueError(f"successes must lie in 0..n and n be at least 1, got successes={successes}, n={n}.")
-    lower = 0.0 if successes == 0 else float(special.betaincinv(successes, n - successes + 1, alpha))
-    upper = 1.0 if successes == n else float(special.betainccinv(successes + 1, n - successes, alpha))
+        raise ValueError(
+            f"successes must lie in 0..n and n be at least 1, got successes={successes}, n={n}."
+        )
+    lower = (
+        0.0
+        if successes == 0
+        else float(special.betaincinv(successes, n - successes + 1, alpha))
+    )
+    upper = (
+        1.0
+        if successes == n
+        else float(special.betainccinv(successes + 1, n - successes, alpha))
+    )
     return lower, upper
 
 
 SECONDS_PER_FLOAT = 1e-7  # approximate core seconds for drawing and summing a float
-LARGEST_SAMPLE = 10**12  # largest number of replications; an effect that needs more is refused
+# largest number of replications; an effect that needs more is refused
+LARGEST_SAMPLE = 10**12
 
 
 class Effect(Protocol):
@@ -131,8 +153,12 @@ def smallest_sample(effect: Effect, alpha: float, power: float) -> int:
 
 def scale_power(ratio: float, dof: float, alpha: float) -> float:
     """Return the exact power of the two-sided chi-square test against standard deviations ``ratio`` times too large."""
-    above = chi_square.upper_tail(chi_square.upper_quantile(alpha / 2.0, dof) / ratio**2, dof)
-    below = chi_square.lower_tail(chi_square.lower_quantile(alpha / 2.0, dof) / ratio**2, dof)
+    above = chi_square.upper_tail(
+        chi_square.upper_quantile(alpha / 2.0, dof) / ratio**2, dof
+    )
+    below = chi_square.lower_tail(
+        chi_square.lower_quantile(alpha / 2.0, dof) / ratio**2, dof
+    )
     return above + below
 
 
@@ -161,7 +187,10 @@ def opposite_signs_power(correlation: float, length: int, alpha: float) -> float
     if limit < 0:
         return 0.0
     chance = math.acos(correlation) / math.pi
-    return float(special.bdtr(limit, length, chance) + special.bdtrc(length - limit - 1, length, chance))
+    return float(
+        special.bdtr(limit, length, chance)
+        + special.bdtrc(length - limit - 1, length, chance)
+    )
 
 
 @dataclass(frozen=True)
@@ -174,7 +203,9 @@ class MeanEffect(Effect):
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.shift) and self.shift > 0):
-            raise ValueError(f"shift must be finite and above 0, got shift={self.shift}.")
+            raise ValueError(
+                f"shift must be finite and above 0, got shift={self.shift}."
+            )
 
     @property
     def text(self) -> str:
@@ -242,9 +273,11 @@ class Plan:
     effect: Effect  # the smallest fault that must be detected
     alpha: float = 1e-6  # probability of refuting a true statement
     power: float = 0.9999  # probability of detecting the effect, at least 0.99
-    # Core seconds of one replication. They are declared, not measured, because the sample must not depend on the clock.
+    # Core seconds of one replication. They are declared, not measured, because the
+    # sample must not depend on the clock.
     seconds_each: float | None = None
-    block: int | None = None  # replications of one block; by default as many as fit in 32 MB
+    # replications of one block; by default as many as fit in 32 MB
+    block: int | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 < self.alpha < 1.0:
@@ -254,7 +287,9 @@ class Plan:
         if self.block is not None and self.block < 1:
             raise ValueError(f"block must be at least 1, got block={self.block}.")
         if self.seconds_each is not None and not self.seconds_each > 0.0:
-            raise ValueError(f"seconds_each must be above 0, got seconds_each={self.seconds_each}.")
+            raise ValueError(
+                f"seconds_each must be above 0, got seconds_each={self.seconds_each}."
+            )
 
     @cached_property
     def n(self) -> int:

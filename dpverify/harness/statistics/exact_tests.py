@@ -21,7 +21,9 @@ class TestOutcome:
     __test__ = False  # the name begins with "Test"; it is not a pytest class
 
     name: str  # what is tested: "row scale"
-    p_value: float  # smallest alpha at which this test would refute, corrected for its number of comparisons
+    # smallest alpha at which this test would refute, corrected for its number of
+    # comparisons
+    p_value: float
     refuted: bool  # whether the null hypothesis is refuted at the given alpha
     detail: str  # description of the most extreme statistic
 
@@ -32,12 +34,19 @@ def index_label(index: int) -> str:
 
 
 def scale_test(
-    name: str, sums_of_squares: Floats, dof: float, alpha: float, label: Callable[[int], str] = index_label
+    name: str,
+    sums_of_squares: Floats,
+    dof: float,
+    alpha: float,
+    label: Callable[[int], str] = index_label,
 ) -> TestOutcome:
     """Test that each sum of ``dof`` squares is chi-square, as for standard normals. The sums may be dependent."""
     if sums_of_squares.size == 0:
         raise ValueError(f"{name}: sums_of_squares must not be empty.")
-    tails = [min(chi_square.lower_tail(s, dof), chi_square.upper_tail(s, dof)) for s in sums_of_squares.tolist()]
+    tails = [
+        min(chi_square.lower_tail(s, dof), chi_square.upper_tail(s, dof))
+        for s in sums_of_squares.tolist()
+    ]
     worst = int(np.argmin(tails))
     p_value = min(1.0, 2.0 * tails[worst] * len(tails))
     ratio = math.sqrt(sums_of_squares[worst] / dof)
@@ -45,13 +54,17 @@ def scale_test(
     return TestOutcome(name, p_value, p_value <= alpha, detail)
 
 
-def normal_test(name: str, scores: Floats, alpha: float, label: Callable[[int], str] = index_label) -> TestOutcome:
+def normal_test(
+    name: str, scores: Floats, alpha: float, label: Callable[[int], str] = index_label
+) -> TestOutcome:
     """Test in both directions that each score is standard normal. The detail names the most extreme score."""
     if scores.size == 0:
         raise ValueError(f"{name}: scores must not be empty.")
     worst = int(np.argmax(np.abs(scores)))
     p_value = min(1.0, 2.0 * float(special.ndtr(-abs(scores[worst]))) * scores.size)
-    detail = f"score {scores[worst]:.6g} at {label(worst)}, the largest of {scores.size}"
+    detail = (
+        f"score {scores[worst]:.6g} at {label(worst)}, the largest of {scores.size}"
+    )
     return TestOutcome(name, p_value, p_value <= alpha, detail)
 
 
@@ -63,7 +76,8 @@ def pair_scores(gram: Floats) -> tuple[Floats, NDArray[np.int64], NDArray[np.int
     """
     first, second = np.triu_indices(gram.shape[0], k=1)
     lengths = np.sqrt(np.diag(gram))[first]
-    # A row of zeros has inner product 0 with all other rows. Its score is 0, and the test of its length detects it.
+    # A row of zeros has inner product 0 with all other rows. Its score is 0, and the
+    # test of its length detects it.
     scores: Floats = gram[first, second] / np.where(lengths > 0.0, lengths, np.inf)
     return scores, first.astype(np.int64), second.astype(np.int64)
 
@@ -81,7 +95,11 @@ def opposite_signs_limit(values: int, alpha: float) -> int:
 
 
 def opposite_signs_test(
-    name: str, opposite: NDArray[np.int64], values: int, alpha: float, label: Callable[[int], str] = index_label
+    name: str,
+    opposite: NDArray[np.int64],
+    values: int,
+    alpha: float,
+    label: Callable[[int], str] = index_label,
 ) -> TestOutcome:
     """Test in both directions that opposite signs of each pair are binomial, as for independent rows."""
     if opposite.size == 0:
@@ -89,11 +107,20 @@ def opposite_signs_test(
     worst = int(np.argmax(np.abs(2 * opposite - values)))
     fewer = int(min(opposite[worst], values - opposite[worst]))
     p_value = min(1.0, 2.0 * float(special.bdtr(fewer, values, 0.5)) * opposite.size)
-    detail = f"opposite signs in {int(opposite[worst])} of {values} values at {label(worst)}"
-    return TestOutcome(name, p_value, p_value <= alpha, f"{detail}, the most extreme of {opposite.size} pairs")
+    detail = (
+        f"opposite signs in {int(opposite[worst])} of {values} values at {label(worst)}"
+    )
+    return TestOutcome(
+        name,
+        p_value,
+        p_value <= alpha,
+        f"{detail}, the most extreme of {opposite.size} pairs",
+    )
 
 
-def distribution_test(name: str, counts: NDArray[np.int64], cdf: Floats, alpha: float) -> TestOutcome:
+def distribution_test(
+    name: str, counts: NDArray[np.int64], cdf: Floats, alpha: float
+) -> TestOutcome:
     """Test a law on a grid by the Dvoretzky-Kiefer-Wolfowitz band. Its level holds, because a grid shows less."""
     total = int(counts.sum())
     if total == 0:

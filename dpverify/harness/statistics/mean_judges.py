@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from dpverify.harness.checks import Context
 from dpverify.harness.sides import printed_side
-from dpverify.harness.statistics.effects import Effect, MeanEffect, ProportionEffect, Tail, proportion_limits
+from dpverify.harness.statistics.effects import (
+    Effect,
+    MeanEffect,
+    ProportionEffect,
+    Tail,
+    proportion_limits,
+)
 from dpverify.ledger.results import Number
 
 Sample = NDArray[Any]
@@ -32,13 +38,14 @@ class PlantedFault:
 class Judgement:
     """The decision of a judge on a sample."""
 
-    # "agrees"; "disagrees" if the kernel does not follow the exact law, which is no verdict on the paper; "refutes" if
-    # a confidence limit violates the claim
+    # "agrees"; "disagrees" if the kernel does not follow the exact law, which is no
+    # verdict on the paper; "refutes" if a confidence limit violates the claim
     outcome: Literal["agrees", "disagrees", "refutes"]
     statistic: str  # description of estimate, interval and bound
     lhs: Number | None = None  # confidence limit and bound, if the judge refutes
     rhs: Number | None = None
-    figures: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # named curves, each with named columns
+    # named curves, each with named columns
+    figures: dict[str, dict[str, list[float]]] = field(default_factory=dict)
 
 
 class Judge(Protocol):
@@ -53,7 +60,9 @@ class Judge(Protocol):
     def planted(self, context: Context, effect: Effect) -> Sequence[PlantedFault]:
         """Return the faults of exactly the declared sizes, at least one."""
 
-    def true_neighbour(self, context: Context, statistics: Any) -> tuple[str, Any] | None:
+    def true_neighbour(
+        self, context: Context, statistics: Any
+    ) -> tuple[str, Any] | None:
         """Return a description of the sums moved to where the claim just holds, and these sums.
 
         None for a judge that never refutes.
@@ -83,7 +92,9 @@ class MeanMoments:
 
 def _moments(sample: Sample) -> MeanMoments:
     if sample.ndim != 1 or sample.size == 0:
-        raise ValueError(f"sample must have shape (n,) with n >= 1, got sample.shape={sample.shape}.")
+        raise ValueError(
+            f"sample must have shape (n,) with n >= 1, got sample.shape={sample.shape}."
+        )
     values = np.asarray(sample, dtype=np.float64)
     if not np.all(np.isfinite(values)):
         raise ValueError("sample must be finite, got a NaN or an infinity.")
@@ -96,7 +107,11 @@ def _tail_of(tail: Tail | Callable[[Context], Tail], context: Context) -> Tail:
 
 
 def _bound(bound: Callable[[Context], float] | None, context: Context) -> float:
-    return printed_side(context.statement, context.point) if bound is None else bound(context)
+    return (
+        printed_side(context.statement, context.point)
+        if bound is None
+        else bound(context)
+    )
 
 
 def _mean_effect(effect: Effect) -> MeanEffect:
@@ -105,7 +120,9 @@ def _mean_effect(effect: Effect) -> MeanEffect:
     return effect
 
 
-def _centred_at(target: float) -> Callable[[Context, Sample, np.random.Generator], Sample]:
+def _centred_at(
+    target: float,
+) -> Callable[[Context, Sample, np.random.Generator], Sample]:
     return lambda _context, sample, _rng: sample - sample.mean() + target
 
 
@@ -120,18 +137,26 @@ class MeanLaw:
         """Return the sums of one block."""
         return _moments(sample)
 
-    def decide(self, context: Context, statistics: MeanMoments, alpha: float) -> Judgement:
+    def decide(
+        self, context: Context, statistics: MeanMoments, alpha: float
+    ) -> Judgement:
         """Decide whether the exact mean lies in the confidence interval."""
         exact = self.mean(context)
-        radius = _tail_of(self.tail, context).radius(statistics.n, statistics.variance, alpha / 2.0)
+        radius = _tail_of(self.tail, context).radius(
+            statistics.n, statistics.variance, alpha / 2.0
+        )
         words = f"mean {statistics.mean:.6g} +- {radius:.3g}, exact {exact:.6g}"
-        return Judgement("disagrees" if abs(statistics.mean - exact) > radius else "agrees", words)
+        return Judgement(
+            "disagrees" if abs(statistics.mean - exact) > radius else "agrees", words
+        )
 
     def planted(self, context: Context, effect: Effect) -> Sequence[PlantedFault]:
         """Return the fault of a mean that is off by exactly the declared shift."""
         shift = _mean_effect(effect).shift
         target = self.mean(context) + shift
-        return [PlantedFault("mean", f"the mean off by {shift:.6g}", _centred_at(target))]
+        return [
+            PlantedFault("mean", f"the mean off by {shift:.6g}", _centred_at(target))
+        ]
 
     def true_neighbour(self, context: Context, statistics: MeanMoments) -> None:
         """Return None: a wrong mean is a disagreement of our sources."""
@@ -142,16 +167,21 @@ class MeanBound:
     """Judge samples of shape (n,): test whether the mean respects the printed bound, as a verdict on the paper."""
 
     tail: Tail | Callable[[Context], Tail]  # bound on the tails of the statistic
-    bound: Callable[[Context], float] | None = None  # default: the statement's right side, with its relation
+    # default: the statement's right side, with its relation
+    bound: Callable[[Context], float] | None = None
 
     def collect(self, context: Context, sample: Sample) -> MeanMoments:
         """Return the sums of one block."""
         return _moments(sample)
 
-    def decide(self, context: Context, statistics: MeanMoments, alpha: float) -> Judgement:
+    def decide(
+        self, context: Context, statistics: MeanMoments, alpha: float
+    ) -> Judgement:
         """Refute if the one-sided confidence limit violates the bound."""
         bound, sign = self._bound(context)
-        radius = _tail_of(self.tail, context).radius(statistics.n, statistics.variance, alpha)
+        radius = _tail_of(self.tail, context).radius(
+            statistics.n, statistics.variance, alpha
+        )
         limit = statistics.mean - sign * radius
         side = "lower" if sign > 0 else "upper"
         words = f"mean {statistics.mean:.6g}, {side} confidence limit {limit:.6g}, bound {bound:.6g}"
@@ -163,17 +193,29 @@ class MeanBound:
         """Return the fault of a mean that is beyond the bound by exactly the declared shift."""
         shift = _mean_effect(effect).shift
         bound, sign = self._bound(context)
-        return [PlantedFault("mean", f"a mean beyond the bound by {shift:.6g}", _centred_at(bound + sign * shift))]
+        return [
+            PlantedFault(
+                "mean",
+                f"a mean beyond the bound by {shift:.6g}",
+                _centred_at(bound + sign * shift),
+            )
+        ]
 
-    def true_neighbour(self, context: Context, statistics: MeanMoments) -> tuple[str, MeanMoments]:
+    def true_neighbour(
+        self, context: Context, statistics: MeanMoments
+    ) -> tuple[str, MeanMoments]:
         """Return the sums of a sample with a mean equal to the bound."""
         bound, _ = self._bound(context)
-        return f"the sample moved to the mean {bound:.6g}", replace(statistics, mean=bound)
+        return f"the sample moved to the mean {bound:.6g}", replace(
+            statistics, mean=bound
+        )
 
     def _bound(self, context: Context) -> tuple[float, float]:
         relation = context.statement.relation
         if relation == "=":
-            raise ValueError("relation of a MeanBound must be <= or >=, got an equation: use MeanLaw.")
+            raise ValueError(
+                "relation of a MeanBound must be <= or >=, got an equation: use MeanLaw."
+            )
         return _bound(self.bound, context), -1.0 if relation in {">=", ">"} else 1.0
 
 
@@ -184,16 +226,21 @@ class ProportionBound:
     A violation is a verdict on the paper.
     """
 
-    bound: Callable[[Context], float] | None = None  # default: the statement's right side at the point
+    # default: the statement's right side at the point
+    bound: Callable[[Context], float] | None = None
 
     def collect(self, context: Context, sample: Sample) -> MeanMoments:
         """Return the sums of one block, which must contain only zeros and ones."""
         values = np.asarray(sample, dtype=np.float64)
         if not np.all((values == 0.0) | (values == 1.0)):
-            raise ValueError("sample of a ProportionBound must hold zeros and ones only.")
+            raise ValueError(
+                "sample of a ProportionBound must hold zeros and ones only."
+            )
         return _moments(values)
 
-    def decide(self, context: Context, statistics: MeanMoments, alpha: float) -> Judgement:
+    def decide(
+        self, context: Context, statistics: MeanMoments, alpha: float
+    ) -> Judgement:
         """Refute if the Clopper-Pearson limit is above the bound."""
         bound = _bound(self.bound, context)
         successes = round(statistics.mean * statistics.n)
@@ -206,12 +253,24 @@ class ProportionBound:
     def planted(self, context: Context, effect: Effect) -> Sequence[PlantedFault]:
         """Return the fault of coin tosses with a probability above the bound by exactly the declared shift."""
         if not isinstance(effect, ProportionEffect):
-            raise TypeError(f"effect of a ProportionBound must be a ProportionEffect, got {type(effect).__name__}.")
+            raise TypeError(
+                f"effect of a ProportionBound must be a ProportionEffect, got {type(effect).__name__}."
+            )
         probability = min(1.0, _bound(self.bound, context) + effect.shift)
         fault = f"a probability of {probability:.6g}"
-        return [PlantedFault("probability", fault, lambda _, sample, rng: rng.random(sample.size) < probability)]
+        return [
+            PlantedFault(
+                "probability",
+                fault,
+                lambda _, sample, rng: rng.random(sample.size) < probability,
+            )
+        ]
 
-    def true_neighbour(self, context: Context, statistics: MeanMoments) -> tuple[str, MeanMoments]:
+    def true_neighbour(
+        self, context: Context, statistics: MeanMoments
+    ) -> tuple[str, MeanMoments]:
         """Return the sums of a sample with no more ones than the bound allows."""
         successes = math.floor(_bound(self.bound, context) * statistics.n)
-        return f"a sample with {successes} ones", replace(statistics, mean=successes / statistics.n)
+        return f"a sample with {successes} ones", replace(
+            statistics, mean=successes / statistics.n
+        )

@@ -13,7 +13,12 @@ from dpverify.harness.checks import Check, Context, as_point, missed_controls
 from dpverify.harness.exact_results import numbers
 from dpverify.harness.neighbours import neighbour_result
 from dpverify.harness.statistics.effects import Plan
-from dpverify.harness.statistics.mean_judges import Judge, Judgement, MeanMoments, Sample
+from dpverify.harness.statistics.mean_judges import (
+    Judge,
+    Judgement,
+    MeanMoments,
+    Sample,
+)
 from dpverify.harness.statistics.pieces import Pieces
 from dpverify.harness.statistics.trajectory_sums import TrajectoryStatistics
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
@@ -23,7 +28,10 @@ Sums = dict[int, Any]
 
 VERDICTS = {
     "agrees": ("not refuted", ""),
-    "disagrees": ("inconclusive", "the kernel does not follow the exact law: one of the two is wrong"),
+    "disagrees": (
+        "inconclusive",
+        "the kernel does not follow the exact law: one of the two is wrong",
+    ),
     "refutes": ("refuted", "the confidence limit lies beyond the bound"),
 }
 """Status and reason for each outcome of a judge, if every planted fault was detected."""
@@ -36,22 +44,28 @@ class Control:
     name: str  # short name: "node missing"
     fault: str  # description of the fault
     simulate: Simulate  # like the check's ``simulate``
-    at_declared_size: bool = False  # whether the fault has exactly the size that the plan must detect
+    # whether the fault has exactly the size that the plan must detect
+    at_declared_size: bool = False
 
 
 @dataclass(frozen=True)
 class MonteCarloCheck(Check):
     """Simulate a kernel and judge the sample. Only a confidence limit beyond a printed bound is a verdict."""
 
-    point: Mapping[str, int | Fraction | str] = field(kw_only=True)  # parameters, in all callables ``context.point``
-    plan: Plan | Callable[[Context], Plan] = field(kw_only=True)  # effect and error rates
-    # Returns ``size`` iid replications along the first axis or, if the judge accepts them, pieces of such a sample.
+    # parameters, in all callables ``context.point``
+    point: Mapping[str, int | Fraction | str] = field(kw_only=True)
+    # effect and error rates
+    plan: Plan | Callable[[Context], Plan] = field(kw_only=True)
+    # Returns ``size`` iid replications along the first axis or, if the judge accepts
+    # them, pieces of such a sample.
     simulate: Simulate = field(kw_only=True)
     judge: Judge = field(kw_only=True)  # converts samples to a judgement
-    controls: Sequence[Control] = field(default=(), kw_only=True)  # faulty kernels, besides automatic faults
+    # faulty kernels, besides automatic faults
+    controls: Sequence[Control] = field(default=(), kw_only=True)
     # Kernels for which the claim is true. The check must not refute them.
     neighbours: Sequence[Control] = field(default=(), kw_only=True)
-    region: str = field(default="", kw_only=True)  # what the simulation covers; the point is always added
+    # what the simulation covers; the point is always added
+    region: str = field(default="", kw_only=True)
 
     method: ClassVar[Method] = "monte-carlo"
     parts: ClassVar[tuple[type, ...]] = (MeanMoments, TrajectoryStatistics)
@@ -102,11 +116,13 @@ class MonteCarloCheck(Check):
             reason = f"the plan has {plan.n} replications: {self.beyond_share(at_point)}; {way_out}"
             return self._result(at_point, plan, status="inconclusive", message=reason)
         judgement, *faulty = [
-            self.judge.decide(at_point, total[place], plan.alpha) for place in range(len(self._streams(at_point)))
+            self.judge.decide(at_point, total[place], plan.alpha)
+            for place in range(len(self._streams(at_point)))
         ]
         streams = self._streams(at_point)[1:]
         fault_controls = [
-            _control(stream, fault_judgement) for stream, fault_judgement in zip(streams, faulty, strict=True)
+            _control(stream, fault_judgement)
+            for stream, fault_judgement in zip(streams, faulty, strict=True)
         ]
         count = len(fault_controls) - len(self.neighbours)
         controls = fault_controls[:count]
@@ -116,20 +132,27 @@ class MonteCarloCheck(Check):
         return self._result(
             at_point,
             plan,
-            status="inconclusive" if missed and judgement.outcome == "agrees" else status,
+            status="inconclusive"
+            if missed and judgement.outcome == "agrees"
+            else status,
             message="; ".join(filter(None, [words, missed])),
             n=plan.n,
             statistic=judgement.statistic,
             kernel_disagrees=judgement.outcome == "disagrees",
             counterexamples=_counterexamples(at_point, plan, judgement),
             controls=controls,
-            true_neighbours=[*self._shifted_controls(at_point, total[0], plan.alpha), *spared]
+            true_neighbours=[
+                *self._shifted_controls(at_point, total[0], plan.alpha),
+                *spared,
+            ]
             if status == "refuted"
             else [],
             figures=judgement.figures,
         )
 
-    def _shifted_controls(self, context: Context, statistics: Any, alpha: float) -> list[ControlResult]:
+    def _shifted_controls(
+        self, context: Context, statistics: Any, alpha: float
+    ) -> list[ControlResult]:
         """Judge the check's own sample, moved to the bound."""
         if (neighbour := self.judge.true_neighbour(context, statistics)) is None:
             return []
@@ -137,7 +160,10 @@ class MonteCarloCheck(Check):
         judgement = self.judge.decide(context, shifted, alpha)
         return [
             neighbour_result(
-                "moved to the bound", words, refuted=judgement.outcome != "agrees", statistic=judgement.statistic
+                "moved to the bound",
+                words,
+                refuted=judgement.outcome != "agrees",
+                statistic=judgement.statistic,
             )
         ]
 
@@ -161,16 +187,31 @@ class MonteCarloCheck(Check):
         """Return the check's own kernel, the automatic faults, the author's faults and the true neighbours."""
         automatic = self.judge.planted(context, self._plan(context).effect)
         planted = [
-            Control(f"planted {fault.name}", fault.fault, _changed(self.simulate, fault.change), at_declared_size=True)
+            Control(
+                f"planted {fault.name}",
+                fault.fault,
+                _changed(self.simulate, fault.change),
+                at_declared_size=True,
+            )
             for fault in automatic
         ]
-        authors = [replace(control, name=f"control {control.name}") for control in self.controls]
-        true = [replace(control, name=f"kernel {control.name}") for control in self.neighbours]
+        authors = [
+            replace(control, name=f"control {control.name}")
+            for control in self.controls
+        ]
+        true = [
+            replace(control, name=f"kernel {control.name}")
+            for control in self.neighbours
+        ]
         return [Control("", "", self.simulate), *planted, *authors, *true]
 
 
-def _changed(simulate: Simulate, change: Callable[[Context, Sample, np.random.Generator], Sample]) -> Simulate:
-    def faulty(context: Context, rng: np.random.Generator, size: int) -> Sample | Pieces:
+def _changed(
+    simulate: Simulate, change: Callable[[Context, Sample, np.random.Generator], Sample]
+) -> Simulate:
+    def faulty(
+        context: Context, rng: np.random.Generator, size: int
+    ) -> Sample | Pieces:
         sample = simulate(context, rng, size)
         if isinstance(sample, Pieces):
             return sample.changed(lambda part: change(context, part, rng))
@@ -189,12 +230,18 @@ def _control(stream: Control, judgement: Judgement) -> ControlResult:
     )
 
 
-def _counterexamples(context: Context, plan: Plan, judgement: Judgement) -> list[Counterexample]:
+def _counterexamples(
+    context: Context, plan: Plan, judgement: Judgement
+) -> list[Counterexample]:
     if judgement.outcome != "refutes" or judgement.lhs is None or judgement.rhs is None:
         return []
     note = f"statistical: the left side is a one-sided confidence limit at alpha = {plan.alpha:g}"
     return [
         Counterexample(
-            kind="interior", parameters=numbers(context.point), lhs=judgement.lhs, rhs=judgement.rhs, note=note
+            kind="interior",
+            parameters=numbers(context.point),
+            lhs=judgement.lhs,
+            rhs=judgement.rhs,
+            note=note,
         )
     ]

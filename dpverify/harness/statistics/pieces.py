@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-PIECE = 1 << 16  # floats of a piece, 0.5 MB: a piece is still in a near cache when it is summed
+# floats of a piece, 0.5 MB: a piece is still in a near cache when it is summed
+PIECE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,8 @@ class Pieces:
     """A sample whose parts are drawn on demand, once."""
 
     size: int  # number of replications of all parts together
-    parts: Iterator[NDArray[Any]]  # replications along the first axis; valid until the next part is drawn
+    # replications along the first axis; valid until the next part is drawn
+    parts: Iterator[NDArray[Any]]
 
     def __len__(self) -> int:
         """Return the number of replications."""
@@ -35,7 +37,9 @@ def replications_of_a_piece(values: int) -> int:
     return max(1, PIECE // values)
 
 
-def drawn_in_pieces(size: int, shape: tuple[int, int], fill: Callable[[Floats], None]) -> Pieces:
+def drawn_in_pieces(
+    size: int, shape: tuple[int, int], fill: Callable[[Floats], None]
+) -> Pieces:
     """Return a sample whose parts are drawn into the same small array."""
 
     def parts() -> Iterator[Floats]:
@@ -57,7 +61,9 @@ def parts_of(sample: NDArray[Any] | Pieces) -> Iterator[NDArray[Any]]:
             total += len(part)
             yield part
         if total != sample.size:
-            raise ValueError(f"the pieces of a sample must hold size={sample.size} replications, got {total}.")
+            raise ValueError(
+                f"the pieces of a sample must hold size={sample.size} replications, got {total}."
+            )
         return
     piece_size = replications_of_a_piece(max(1, sample[:1].size))
     for begin in range(0, len(sample), piece_size):

@@ -19,12 +19,20 @@ from dpverify.kernels.typing import Indices, Matrix, Vector
 Bits: TypeAlias = NDArray[np.uint64]
 Vector64: TypeAlias = NDArray[np.uint64]
 
-WORD = 64  # bits of a word: number of replications whose signs are gathered before they are compared
-WORDS = 64  # approximate words of a step compared at once; fewer fetch counts more often, more exceed the cache
+# bits of a word: number of replications whose signs are gathered before they are
+# compared
+WORD = 64
+# approximate words of a step compared at once; fewer fetch counts more often, more
+# exceed the cache
+WORDS = 64
 TILE = 128  # steps that are compared with all later steps before the next tile
-AT_ONCE = 4  # words, of each of two steps, compared before their counts are added; the loop below is unrolled
+# words, of each of two steps, compared before their counts are added; the loop below is
+# unrolled
+AT_ONCE = 4
 
-_PAIRS, _FOURS, _EIGHTS = (np.uint64(m) for m in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
+_PAIRS, _FOURS, _EIGHTS = (
+    np.uint64(m) for m in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F)
+)
 _BYTES = np.uint64(0x0101010101010101)
 _0, _1, _2, _3, _4, _56, _63 = (np.uint64(k) for k in (0, 1, 2, 3, 4, 56, 63))
 _TILE = np.uint64(TILE)
@@ -86,8 +94,12 @@ def count_opposite(bits: Bits, words: int, counts: Indices) -> None:
                     v = tile[a + s + _TILE]
                     w = tile[a + s + _2 * _TILE]
                     x = tile[a + s + _3 * _TILE]
-                    counts_before[s] += ones(e ^ u) + ones(f ^ v) + ones(g ^ w) + ones(h ^ x)
-                    counts_after[s] += ones(o ^ u) + ones(p ^ v) + ones(q ^ w) + ones(r ^ x)
+                    counts_before[s] += (
+                        ones(e ^ u) + ones(f ^ v) + ones(g ^ w) + ones(h ^ x)
+                    )
+                    counts_after[s] += (
+                        ones(o ^ u) + ones(p ^ v) + ones(q ^ w) + ones(r ^ x)
+                    )
             add_counts(counts_before, t, begin, counts)
             if after > t:
                 add_counts(counts_after, after, begin, counts)
@@ -107,15 +119,23 @@ def count_opposite_coordinates(signs: Vector64, d: int, counts: Indices) -> None
     for begin in range(0, signs.size, d):
         for b in range(1, d):
             for a in range(b):
-                counts[b * (b - 1) // 2 + a] += np.int64(ones(signs[begin + a] ^ signs[begin + b]))
+                counts[b * (b - 1) // 2 + a] += np.int64(
+                    ones(signs[begin + a] ^ signs[begin + b])
+                )
 
 
-CHUNK = 512  # values of a trajectory that are summed before the next: their sums stay in the nearest cache
+# values of a trajectory that are summed before the next: their sums stay in the nearest
+# cache
+CHUNK = 512
 
 
 @kernel
 def divide_sparse(
-    starts: Indices, places: Indices, weights: Vector, sample: NDArray[np.float64], out: NDArray[np.float64]
+    starts: Indices,
+    places: Indices,
+    weights: Vector,
+    sample: NDArray[np.float64],
+    out: NDArray[np.float64],
 ) -> None:
     """Multiply each trajectory by a sparse lower triangular matrix, the inverse of a factor.
 
@@ -140,7 +160,9 @@ def divide_sparse(
         else:
             weight = weights[last - 1]
             source_start = np.uint64(places[last - 1]) * d
-            for i in range(n):  # the second-innermost loop, although it jumps: a row is short, and this halves the time
+            # the second-innermost loop, although it jumps: a row is short, and this
+            # halves the time
+            for i in range(n):
                 a = i * run + row_start
                 b = i * run + source_start
                 for j in range(d):
@@ -184,7 +206,9 @@ def add_squares(rows: Matrix, squares: Vector) -> None:
 
 
 @kernel
-def add_up(rows: Matrix, sums: Vector, squares: Vector, first: int, signs: Vector64) -> None:
+def add_up(
+    rows: Matrix, sums: Vector, squares: Vector, first: int, signs: Vector64
+) -> None:
     """Sum rows (n, m), their squares and their signs, (m,) each.
 
     ``first``: bit of the first replication's sign, of 64.
@@ -214,7 +238,9 @@ def add_up(rows: Matrix, sums: Vector, squares: Vector, first: int, signs: Vecto
                 sums[begin + j] += (w + x) + (y + z)
                 squares[begin + j] += (w * w + x * x) + (y * y + z * z)
                 signs_so_far = (f if w < 0.0 else _0) | (g if x < 0.0 else _0)
-                signs[begin + j] |= signs_so_far | (h if y < 0.0 else _0) | (i if z < 0.0 else _0)
+                signs[begin + j] |= (
+                    signs_so_far | (h if y < 0.0 else _0) | (i if z < 0.0 else _0)
+                )
         for row in range(n - n % 4, n):
             a = np.uint64(row) * m + begin
             f = _1 << (np.uint64(first + row) & _63)

@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 from scipy import special  # scipy.stats would take a third of a second to load
 
 from dpverify.harness.checks import Context
-from dpverify.harness.statistics.effects import Effect, Plan, correlation_power, opposite_signs_power, scale_power
+from dpverify.harness.statistics.effects import (
+    Effect,
+    Plan,
+    correlation_power,
+    opposite_signs_power,
+    scale_power,
+)
 from dpverify.harness.statistics.exact_tests import (
     TestOutcome,
     distribution_test,
@@ -44,7 +50,9 @@ SECONDS_PER_PAIR = {"products": 2e-11, "signs": 2e-12}
 SECONDS_PER_NUMBER = 3e-8  # for drawing and whitening a number; more than measured
 
 
-def trajectory_tests(statistics: TrajectoryStatistics, alpha: float) -> list[TestOutcome]:
+def trajectory_tests(
+    statistics: TrajectoryStatistics, alpha: float
+) -> list[TestOutcome]:
     """Run all seven tests. A test of pairs is omitted if there is only one step or coordinate."""
     steps, d = statistics.sums.shape
     n = statistics.n
@@ -53,30 +61,68 @@ def trajectory_tests(statistics: TrajectoryStatistics, alpha: float) -> list[Tes
     coordinate_lengths = statistics.lengths.sum(axis=0)
     means = statistics.sums.ravel() / np.sqrt(n)
     outcomes = [
-        scale_test("scale of all", np.array([step_lengths.sum()]), n * d * steps, part, lambda _: "all steps together"),
-        scale_test("scale of a step", step_lengths, n * d, part, lambda i: f"t={i + 1}"),
-        scale_test("scale of a coordinate", coordinate_lengths, n * steps, part, lambda i: f"coordinate {i + 1}"),
-        normal_test("mean", means, part, lambda i: f"t={i // d + 1}, coordinate {i % d + 1}"),
+        scale_test(
+            "scale of all",
+            np.array([step_lengths.sum()]),
+            n * d * steps,
+            part,
+            lambda _: "all steps together",
+        ),
+        scale_test(
+            "scale of a step", step_lengths, n * d, part, lambda i: f"t={i + 1}"
+        ),
+        scale_test(
+            "scale of a coordinate",
+            coordinate_lengths,
+            n * steps,
+            part,
+            lambda i: f"coordinate {i + 1}",
+        ),
+        normal_test(
+            "mean", means, part, lambda i: f"t={i // d + 1}, coordinate {i % d + 1}"
+        ),
     ]
     if steps > 1:
-        outcomes.append(_pairs("pair of steps", "t", statistics.gram, statistics.opposite, n * d, part))
+        outcomes.append(
+            _pairs(
+                "pair of steps", "t", statistics.gram, statistics.opposite, n * d, part
+            )
+        )
     if d > 1:
         products = statistics.coordinates
         opposite = statistics.opposite_coordinates
-        outcomes.append(_pairs("pair of coordinates", "coordinate", products, opposite, n * steps, part))
-    outcomes.append(distribution_test("marginal law", statistics.counts, GRID_CDF, part))
+        outcomes.append(
+            _pairs(
+                "pair of coordinates", "coordinate", products, opposite, n * steps, part
+            )
+        )
+    outcomes.append(
+        distribution_test("marginal law", statistics.counts, GRID_CDF, part)
+    )
     return outcomes
 
 
 def _pairs(
-    name: str, what: str, products: Floats | None, opposite: NDArray[np.int64] | None, values: int, alpha: float
+    name: str,
+    what: str,
+    products: Floats | None,
+    opposite: NDArray[np.int64] | None,
+    values: int,
+    alpha: float,
 ) -> TestOutcome:
     """Test pairs of rows with ``values`` values each, by inner products or by opposite signs."""
     if products is not None:
         scores, first, second = pair_scores(products)
-        return normal_test(name, scores, alpha, lambda i: f"{what} {first[i] + 1} and {what} {second[i] + 1}")
+        return normal_test(
+            name,
+            scores,
+            alpha,
+            lambda i: f"{what} {first[i] + 1} and {what} {second[i] + 1}",
+        )
     if opposite is None:
-        raise ValueError(f"{name}: statistics must have inner products or opposite signs, got neither.")
+        raise ValueError(
+            f"{name}: statistics must have inner products or opposite signs, got neither."
+        )
 
     def label(place: int) -> str:
         later = (math.isqrt(8 * place + 1) + 1) // 2
@@ -92,22 +138,35 @@ class TrajectoryEffect:
     rows: int  # steps T
     columns: int  # coordinates d
     scale: float | None = None  # factor of all standard deviations
-    row_scale: float | None = None  # factor of the standard deviation of one whitened row
+    # factor of the standard deviation of one whitened row
+    row_scale: float | None = None
     correlation: float | None = None  # correlation of one pair of whitened rows
     pairs: Pairs = "products"  # how pairs are compared; the same as in the judge
 
     def __post_init__(self) -> None:
         if self.rows < 1 or self.columns < 1:
-            raise ValueError(f"rows and columns must be at least 1, got rows={self.rows}, columns={self.columns}.")
+            raise ValueError(
+                f"rows and columns must be at least 1, got rows={self.rows}, columns={self.columns}."
+            )
         if self.scale is None and self.row_scale is None and self.correlation is None:
-            raise ValueError("an effect must declare scale, row_scale or correlation, got none of them.")
+            raise ValueError(
+                "an effect must declare scale, row_scale or correlation, got none of them."
+            )
         for name, value in (("scale", self.scale), ("row_scale", self.row_scale)):
             if value is not None and (value <= 0.0 or value == 1.0):
-                raise ValueError(f"{name} must be above 0 and not 1, got {name}={value}.")
-        if self.correlation is not None and (not abs(self.correlation) < 1.0 or self.correlation == 0.0):
-            raise ValueError(f"correlation must lie in (-1, 1) and not be 0, got correlation={self.correlation}.")
+                raise ValueError(
+                    f"{name} must be above 0 and not 1, got {name}={value}."
+                )
+        if self.correlation is not None and (
+            not abs(self.correlation) < 1.0 or self.correlation == 0.0
+        ):
+            raise ValueError(
+                f"correlation must lie in (-1, 1) and not be 0, got correlation={self.correlation}."
+            )
         if self.correlation is not None and self.rows < 2:
-            raise ValueError(f"correlation needs at least 2 rows, got rows={self.rows}.")
+            raise ValueError(
+                f"correlation needs at least 2 rows, got rows={self.rows}."
+            )
 
     @property
     def text(self) -> str:
@@ -116,9 +175,13 @@ class TrajectoryEffect:
         if self.scale is not None:
             parts.append(f"all standard deviations times {self.scale:g}")
         if self.row_scale is not None:
-            parts.append(f"the standard deviation of one whitened step times {self.row_scale:g}")
+            parts.append(
+                f"the standard deviation of one whitened step times {self.row_scale:g}"
+            )
         if self.correlation is not None:
-            parts.append(f"one pair of whitened steps with correlation {self.correlation:g}")
+            parts.append(
+                f"one pair of whitened steps with correlation {self.correlation:g}"
+            )
         return ", or ".join(parts)
 
     @property
@@ -129,7 +192,9 @@ class TrajectoryEffect:
     @property
     def seconds(self) -> float:
         """Approximate core seconds of one replication, including whitening and the comparison of all steps."""
-        return (SECONDS_PER_NUMBER + SECONDS_PER_PAIR[self.pairs] * self.rows) * self.values
+        return (
+            SECONDS_PER_NUMBER + SECONDS_PER_PAIR[self.pairs] * self.rows
+        ) * self.values
 
     def power(self, n: int, alpha: float) -> float:
         """Return the smallest power against the declared faults, each with the test that is made for it."""
@@ -138,10 +203,20 @@ class TrajectoryEffect:
         if self.scale is not None:
             powers.append(scale_power(self.scale, n * self.values, part))
         if self.row_scale is not None:
-            powers.append(scale_power(self.row_scale, n * self.columns, part / self.rows))
+            powers.append(
+                scale_power(self.row_scale, n * self.columns, part / self.rows)
+            )
         if self.correlation is not None:
-            power = correlation_power if self.pairs == "products" else opposite_signs_power
-            powers.append(power(self.correlation, n * self.columns, part / (self.rows * (self.rows - 1) // 2)))
+            power = (
+                correlation_power if self.pairs == "products" else opposite_signs_power
+            )
+            powers.append(
+                power(
+                    self.correlation,
+                    n * self.columns,
+                    part / (self.rows * (self.rows - 1) // 2),
+                )
+            )
         return min(powers)
 
 
@@ -153,7 +228,8 @@ class DetectableFaults:
     """The smallest faults that a check must detect."""
 
     correlation: float  # of one pair of whitened steps
-    row_scale: float  # factors of the deviation of one whitened step, and of all deviations
+    # factors of the deviation of one whitened step, and of all deviations
+    row_scale: float
     scale: float
 
 
@@ -163,14 +239,22 @@ def shape(context: Context) -> tuple[int, int]:
 
 
 def plan_to_detect(
-    smoke: DetectableFaults, larger_budgets: DetectableFaults, pairs: Pairs = "products", *, block: int | None = None
+    smoke: DetectableFaults,
+    larger_budgets: DetectableFaults,
+    pairs: Pairs = "products",
+    *,
+    block: int | None = None,
 ) -> Callable[[Context], Plan]:
     """Return a plan that detects given faults, smaller ones outside smoke runs."""
 
     def sized(context: Context) -> Plan:
         sizes = smoke if context.budget.name == "smoke" else larger_budgets
         effect = TrajectoryEffect(
-            *shape(context), scale=sizes.scale, row_scale=sizes.row_scale, correlation=sizes.correlation, pairs=pairs
+            *shape(context),
+            scale=sizes.scale,
+            row_scale=sizes.row_scale,
+            correlation=sizes.correlation,
+            pairs=pairs,
         )
         return Plan(effect, block=block)
 
@@ -197,26 +281,41 @@ FIGURE = "noise-variance"
 class TrajectoryLaw:
     """Judge samples of shape (n, T, d): d iid coordinates, each N(0, covariance) over the T steps."""
 
-    covariance: Callable[[Context], Floats]  # the exact covariance, (T, T), in squared units of the trajectory
-    printed: Callable[[Context], Floats] | None = None  # the paper's and our variance, (T,), only for the figure
+    # the exact covariance, (T, T), in squared units of the trajectory
+    covariance: Callable[[Context], Floats]
+    # the paper's and our variance, (T,), only for the figure
+    printed: Callable[[Context], Floats] | None = None
     corrected: Callable[[Context], Floats] | None = None
-    # How pairs of steps are compared. To detect a correlation, opposite signs need 2.5 times as many replications as
-    # inner products. With a thousand steps, each replication takes a twentieth of the time.
+    # How pairs of steps are compared. To detect a correlation, opposite signs need 2.5
+    # times as many replications as inner products. With a thousand steps, each
+    # replication takes a twentieth of the time.
     pairs: Pairs = "products"
-    # Share of the replications of each piece, from its start, that is counted for the marginal law, in (0, 1].
+    # Share of the replications of each piece, from its start, that is counted for the
+    # marginal law, in (0, 1].
     share: float = 1.0
 
     def __post_init__(self) -> None:
         if not 0.0 < self.share <= 1.0:
             raise ValueError(f"share must lie in (0, 1], got share={self.share}.")
         if self.pairs not in get_args(Pairs):
-            raise ValueError(f"pairs must be one of {', '.join(get_args(Pairs))}, got pairs={self.pairs!r}.")
+            raise ValueError(
+                f"pairs must be one of {', '.join(get_args(Pairs))}, got pairs={self.pairs!r}."
+            )
 
-    def collect(self, context: Context, sample: Sample | Pieces) -> TrajectoryStatistics:
+    def collect(
+        self, context: Context, sample: Sample | Pieces
+    ) -> TrajectoryStatistics:
         """Whiten one block by the covariance and return its sums."""
-        return collect(whitening(self.covariance(context)), sample, pairs=self.pairs, share=self.share)
+        return collect(
+            whitening(self.covariance(context)),
+            sample,
+            pairs=self.pairs,
+            share=self.share,
+        )
 
-    def decide(self, context: Context, statistics: TrajectoryStatistics, alpha: float) -> Judgement:
+    def decide(
+        self, context: Context, statistics: TrajectoryStatistics, alpha: float
+    ) -> Judgement:
         """Decide which tests contradict the law.
 
         ``alpha`` is the probability that any test does so if the law holds.
@@ -232,10 +331,14 @@ class TrajectoryLaw:
             words = f"{len(outcomes)} exact tests agree; nearest: {nearest.name}: {nearest.detail}"
             words += f", p = {nearest.p_value:.2g}"
         return Judgement(
-            "disagrees" if refuting else "agrees", words, figures={FIGURE: self._columns(context, statistics)}
+            "disagrees" if refuting else "agrees",
+            words,
+            figures={FIGURE: self._columns(context, statistics)},
         )
 
-    def _columns(self, context: Context, statistics: TrajectoryStatistics) -> dict[str, list[float]]:
+    def _columns(
+        self, context: Context, statistics: TrajectoryStatistics
+    ) -> dict[str, list[float]]:
         """Return the columns of the figure. The band contains each true variance with a probability of 99%."""
         simulated = np.array(simulated_variance(statistics))
         freedom = statistics.n * statistics.sums.shape[1]
@@ -254,29 +357,55 @@ class TrajectoryLaw:
     def planted(self, context: Context, effect: Effect) -> Sequence[PlantedFault]:
         """Return the faults of a :class:`TrajectoryEffect`, each put into a sample of the check's own kernel."""
         if not isinstance(effect, TrajectoryEffect):
-            raise TypeError(f"effect of a TrajectoryLaw must be a TrajectoryEffect, got {type(effect).__name__}.")
+            raise TypeError(
+                f"effect of a TrajectoryLaw must be a TrajectoryEffect, got {type(effect).__name__}."
+            )
         if effect.pairs != self.pairs:
-            raise ValueError(f"pairs of the effect and of the judge must agree, got {effect.pairs} and {self.pairs}.")
+            raise ValueError(
+                f"pairs of the effect and of the judge must agree, got {effect.pairs} and {self.pairs}."
+            )
         faults = []
         if (scale := effect.scale) is not None:
             fault = f"all standard deviations times {scale:g}"
-            faults.append(PlantedFault("scale", fault, lambda _context, sample, _rng: sample * scale))
+            faults.append(
+                PlantedFault(
+                    "scale", fault, lambda _context, sample, _rng: sample * scale
+                )
+            )
         if (row_scale := effect.row_scale) is not None:
-            fault = f"the standard deviation of the last whitened step times {row_scale:g}"
-            faults.append(PlantedFault("row scale", fault, lambda c, s, _: self._mix_last(c, s, row_scale, 0.0)))
+            fault = (
+                f"the standard deviation of the last whitened step times {row_scale:g}"
+            )
+            faults.append(
+                PlantedFault(
+                    "row scale",
+                    fault,
+                    lambda c, s, _: self._mix_last(c, s, row_scale, 0.0),
+                )
+            )
         if (r := effect.correlation) is not None:
             fault = f"the first and the last whitened step with correlation {r:g}"
             keep = math.sqrt(1.0 - r * r)
-            faults.append(PlantedFault("correlation", fault, lambda c, s, _: self._mix_last(c, s, keep, r)))
+            faults.append(
+                PlantedFault(
+                    "correlation", fault, lambda c, s, _: self._mix_last(c, s, keep, r)
+                )
+            )
         return faults
 
-    def true_neighbour(self, context: Context, statistics: TrajectoryStatistics) -> None:
+    def true_neighbour(
+        self, context: Context, statistics: TrajectoryStatistics
+    ) -> None:
         """Return None: a kernel that does not follow its law is a disagreement of our sources."""
 
-    def _mix_last(self, context: Context, sample: Sample, keep: float, add: float) -> Sample:
+    def _mix_last(
+        self, context: Context, sample: Sample, keep: float, add: float
+    ) -> Sample:
         """Replace the last whitened row by ``keep`` times itself plus ``add`` times the first row."""
         by = whitening(self.covariance(context))
-        change = (keep - 1.0) * by.step(sample, -1 % len(by.factor)) + add * by.step(sample, 0)
+        change = (keep - 1.0) * by.step(sample, -1 % len(by.factor)) + add * by.step(
+            sample, 0
+        )
         faulty = sample.copy()
         faulty[:, -1, :] += by.factor[-1, -1] * change
         return faulty

@@ -31,7 +31,9 @@ from dpverify.harness.statistics.trajectory_kernels import (
 
 Entries = tuple[NDArray[np.int64], NDArray[np.int64], Floats]
 
-ROUNDING = 1e-13  # entries of the inverse below this share of the largest in their row are rounding errors of 0
+# entries of the inverse below this share of the largest in their row are rounding
+# errors of 0
+ROUNDING = 1e-13
 SPARSE = 16  # a row of a sparse inverse has at most this many entries on average
 
 _whitening_cache: list[tuple[Floats, Floats, Whitening]] = []
@@ -42,7 +44,8 @@ class Whitening:
     """The factor that whitens trajectories of one covariance, and its sparse inverse."""
 
     factor: Floats  # lower Cholesky factor
-    entries: Entries | None  # the inverse by rows: starts, columns, values; None if it is not sparse
+    # the inverse by rows: starts, columns, values; None if it is not sparse
+    entries: Entries | None
 
     def whiten(self, sample: Floats) -> Floats:
         """Return the trajectories divided by the factor; NaN if the trajectories are not finite."""
@@ -64,14 +67,18 @@ class Whitening:
             return self.whiten(sample)[:, t]
         starts, places, weights = self.entries
         row = slice(starts[t], starts[t + 1])
-        whitened: Floats = np.tensordot(sample[:, places[row]], weights[row], axes=(1, 0))
+        whitened: Floats = np.tensordot(
+            sample[:, places[row]], weights[row], axes=(1, 0)
+        )
         return whitened
 
     def check(self, sample: Floats) -> None:
         """Raise a ValueError if a sample does not have the shape (n, T, d)."""
         steps = len(self.factor)
         if sample.ndim != 3 or sample.shape[1] != steps:
-            raise ValueError(f"sample must have shape (n, {steps}, d), got sample.shape={sample.shape}.")
+            raise ValueError(
+                f"sample must have shape (n, {steps}, d), got sample.shape={sample.shape}."
+            )
 
 
 def whitening(covariance: Floats) -> Whitening:
@@ -82,14 +89,23 @@ def whitening(covariance: Floats) -> Whitening:
             return result
     result = Whitening(factor := cholesky_factor(covariance), _sparse_inverse(factor))
     values = covariance.copy()
-    _whitening_cache[:] = [(covariance if frozen else values, values, result), *_whitening_cache[:1]]
+    _whitening_cache[:] = [
+        (covariance if frozen else values, values, result),
+        *_whitening_cache[:1],
+    ]
     return result
 
 
 def cholesky_factor(covariance: Floats) -> Floats:
     """Return the lower triangular matrix L for which ``L @ L.T`` is the covariance."""
-    if covariance.ndim != 2 or covariance.shape[0] != covariance.shape[1] or covariance.shape[0] == 0:
-        raise ValueError(f"covariance must be a square matrix, got covariance.shape={covariance.shape}.")
+    if (
+        covariance.ndim != 2
+        or covariance.shape[0] != covariance.shape[1]
+        or covariance.shape[0] == 0
+    ):
+        raise ValueError(
+            f"covariance must be a square matrix, got covariance.shape={covariance.shape}."
+        )
     if not np.all(np.isfinite(covariance)):
         raise ValueError("covariance must be finite, got a NaN or an infinity.")
     if not np.allclose(covariance, covariance.T, rtol=1e-12, atol=0.0):
@@ -114,9 +130,14 @@ def _sparse_inverse(factor: Floats) -> Entries | None:
 def _solve(factor: Floats, sample: Floats) -> Floats:
     """Divide trajectories by a factor whose inverse is dense."""
     n, steps, d = sample.shape
-    rows = np.array(sample.transpose(1, 0, 2), dtype=np.float64, order="C").reshape(steps, n * d)
-    # Solve the transpose of L W = X, because these arrays have BLAS's order. This avoids a copy and is twice as fast.
-    white: Floats = blas.dtrsm(1.0, np.ascontiguousarray(factor).T, rows.T, side=1, lower=0, overwrite_b=1).T
+    rows = np.array(sample.transpose(1, 0, 2), dtype=np.float64, order="C").reshape(
+        steps, n * d
+    )
+    # Solve the transpose of L W = X, because these arrays have BLAS's order. This
+    # avoids a copy and is twice as fast.
+    white: Floats = blas.dtrsm(
+        1.0, np.ascontiguousarray(factor).T, rows.T, side=1, lower=0, overwrite_b=1
+    ).T
     return white.reshape(steps, n, d).transpose(1, 0, 2)
 
 
@@ -125,7 +146,8 @@ Pairs: TypeAlias = Literal["products", "signs"]
 
 GRID_END = 8.0
 GRID_CELLS = 512
-GRID = np.linspace(-GRID_END, GRID_END, GRID_CELLS + 1)  # where the marginal law is tested
+# where the marginal law is tested
+GRID = np.linspace(-GRID_END, GRID_END, GRID_CELLS + 1)
 GRID_CDF: Floats = special.ndtr(GRID)
 
 
@@ -136,20 +158,30 @@ class TrajectoryStatistics:
     n: int  # replications
     lengths: Floats  # sums of the squared whitened values over replications
     sums: Floats  # sums of the whitened values over replications
-    squares: Floats  # sums of the squared values before whitening, over replications and coordinates
-    # inner products of the whitened steps, and of the whitened coordinates, summed over everything else; None for signs
+    # sums of the squared values before whitening, over replications and coordinates
+    squares: Floats
+    # inner products of the whitened steps, and of the whitened coordinates, summed over
+    # everything else; None for signs
     gram: Floats | None
     coordinates: Floats | None
-    # How often two whitened steps, or coordinates, have opposite signs; None if there are inner products. The count of
-    # steps s < t, counted from 0, is at ``t (t - 1) / 2 + s``, and likewise for coordinates.
+    # How often two whitened steps, or coordinates, have opposite signs; None if there
+    # are inner products. The count of steps s < t, counted from 0, is at ``t (t - 1) /
+    # 2 + s``, and likewise for coordinates.
     opposite: NDArray[np.int64] | None
     opposite_coordinates: NDArray[np.int64] | None
-    counts: NDArray[np.int64]  # whitened values in each cell of the grid, from a share of the replications
+    # whitened values in each cell of the grid, from a share of the replications
+    counts: NDArray[np.int64]
 
     def __add__(self, other: TrajectoryStatistics) -> TrajectoryStatistics:
         """Return the statistics of both blocks together."""
-        pairs = {field.name: (getattr(self, field.name), getattr(other, field.name)) for field in fields(self)}
-        joined: dict[str, Any] = {name: None if a is None or b is None else a + b for name, (a, b) in pairs.items()}
+        pairs = {
+            field.name: (getattr(self, field.name), getattr(other, field.name))
+            for field in fields(self)
+        }
+        joined: dict[str, Any] = {
+            name: None if a is None or b is None else a + b
+            for name, (a, b) in pairs.items()
+        }
         return TrajectoryStatistics(**joined)
 
 
@@ -159,12 +191,20 @@ def simulated_variance(statistics: TrajectoryStatistics) -> list[float]:
     return [value / cells for value in statistics.squares.tolist()]
 
 
-NO_ENTRIES: Entries = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0))
+NO_ENTRIES: Entries = (
+    np.empty(0, dtype=np.int64),
+    np.empty(0, dtype=np.int64),
+    np.empty(0),
+)
 NO_PRODUCTS = np.empty((0, 0))
 
 
 def collect(
-    by: Whitening, sample: NDArray[Any] | Pieces, *, pairs: Pairs = "products", share: float = 1.0
+    by: Whitening,
+    sample: NDArray[Any] | Pieces,
+    *,
+    pairs: Pairs = "products",
+    share: float = 1.0,
 ) -> TrajectoryStatistics:
     """Whiten one block and return its sums."""
     sums: _Sums | None = None
@@ -219,14 +259,26 @@ class _Sums:
             self.by.whiten_into(part, white)
         sums = (self.squares, self.sums, self.lengths)
         signs = (self.signs.used, self.signs.group)
-        sum_up(*(entries or NO_ENTRIES), part, white, *sums, few, GRID_END, self.counts, coordinates, *signs)
+        sum_up(
+            *(entries or NO_ENTRIES),
+            part,
+            white,
+            *sums,
+            few,
+            GRID_END,
+            self.counts,
+            coordinates,
+            *signs,
+        )
         self.n += n
         return white
 
     def _check_squares(self) -> None:
         """Raise a ValueError if a value is not finite, which makes a sum of squares not finite."""
         if not np.all(np.isfinite(self.squares)):
-            raise ValueError("sample must be finite, and its squares too, got a NaN or an infinity.")
+            raise ValueError(
+                "sample must be finite, and its squares too, got a NaN or an infinity."
+            )
 
     def result(self) -> TrajectoryStatistics:
         """Return the sums."""
@@ -241,7 +293,9 @@ class _Sums:
             gram=None if self.gram is None else self.gram.total,
             coordinates=None if self.gram is None else self.gram.coordinates,
             opposite=None if self.gram is not None else self.signs.counts,
-            opposite_coordinates=None if self.gram is not None else self.signs.coordinates,
+            opposite_coordinates=None
+            if self.gram is not None
+            else self.signs.coordinates,
             counts=self.counts,
         )
 

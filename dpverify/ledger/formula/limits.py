@@ -36,7 +36,11 @@ from dpverify.ledger.formula.tree import (
 
 def kind_of(node: Formula) -> Kind:
     """Return the kind of a formula's value: a number, a probability law or a pair of laws."""
-    return SIGNATURES[node.name].value if isinstance(node, Call) and node.name in SIGNATURES else "number"
+    return (
+        SIGNATURES[node.name].value
+        if isinstance(node, Call) and node.name in SIGNATURES
+        else "number"
+    )
 
 
 def check_kinds(text: str, node: Formula | Compare) -> None:
@@ -56,13 +60,26 @@ def _check_inside(text: str, node: Formula | Compare) -> None:
         kinds = [*signature.arguments, *(signature.arguments[-1:] * extra)]
     for i, (part, kind) in enumerate(zip(parts, kinds, strict=True), 1):
         if kind_of(part) != kind:
-            where = f"argument {i} of {node.name}" if isinstance(node, Call) else "an operand"
-            raise FormulaError(text, f"{where} is a {kind}, got {_name(part)}, which is a {kind_of(part)}")
+            where = (
+                f"argument {i} of {node.name}"
+                if isinstance(node, Call)
+                else "an operand"
+            )
+            raise FormulaError(
+                text,
+                f"{where} is a {kind}, got {_name(part)}, which is a {kind_of(part)}",
+            )
         _check_inside(text, part)
 
 
 def _name(node: Formula) -> str:
-    return node.name if isinstance(node, Call) else node.id if isinstance(node, Name) else "a formula"
+    return (
+        node.name
+        if isinstance(node, Call)
+        else node.id
+        if isinstance(node, Name)
+        else "a formula"
+    )
 
 
 WRITTEN = {  # names from other languages, and what to write instead
@@ -116,7 +133,12 @@ def _unknown(name: str, what: str, names: frozenset[str]) -> str:
     return f"unknown {what} {name!r}{hint}"
 
 
-def check_names(text: str, node: Formula | Compare, symbols: frozenset[str], functions: dict[str, int]) -> None:
+def check_names(
+    text: str,
+    node: Formula | Compare,
+    symbols: frozenset[str],
+    functions: dict[str, int],
+) -> None:
     """Raise `FormulaError` for undeclared names and for wrong kinds or numbers of arguments."""
     check_kinds(text, node)
     for name in sorted(free_names(node) - symbols):
@@ -124,18 +146,30 @@ def check_names(text: str, node: Formula | Compare, symbols: frozenset[str], fun
     for part in walk(node):
         if isinstance(part, Sum) and part.index in symbols:
             kind = f"{'an' if isinstance(part, Integral | Infimum) else 'a'} {BINDERS[type(part)]}"
-            raise FormulaError(text, f"index {part.index!r} of {kind} is a symbol of the paper; choose another letter")
-        if isinstance(part, Call) and part.args and part.name in BUILTINS and part.name in symbols:
+            raise FormulaError(
+                text,
+                f"index {part.index!r} of {kind} is a symbol of the paper; choose another letter",
+            )
+        if (
+            isinstance(part, Call)
+            and part.args
+            and part.name in BUILTINS
+            and part.name in symbols
+        ):
             rule = f"{part.name} is a symbol of the paper; a product is written {part.name}*(...)"
             raise FormulaError(text, rule)
         if not isinstance(part, Call) or part.name in BUILTINS:
             continue
         if part.name not in functions:
-            function_names = frozenset(BUILTINS) | set(BINDERS.values()) | functions.keys()
+            function_names = (
+                frozenset(BUILTINS) | set(BINDERS.values()) | functions.keys()
+            )
             raise FormulaError(text, _unknown(part.name, "function", function_names))
         if len(children(part)) != functions[part.name]:
             arity = functions[part.name]
-            raise FormulaError(text, f"{part.name} takes {arity} argument(s), got {len(part.args)}")
+            raise FormulaError(
+                text, f"{part.name} takes {arity} argument(s), got {len(part.args)}"
+            )
 
 
 MAX_BITS = 4_000_000  # of an exact value; 10**40 to the power 10,000 has 1.4 million
@@ -190,7 +224,9 @@ def log2_of(node: Formula, sizes: Sizes) -> float:
         case Bin("*", left, right):
             return log2_of(left, sizes) + log2_of(right, sizes)
         case Bin("/", left, right):
-            return log2_of(left, sizes) - (0.0 if free_names(right) else log2_of(right, sizes))
+            return log2_of(left, sizes) - (
+                0.0 if free_names(right) else log2_of(right, sizes)
+            )
         case Bin(_, left, right):
             return max(log2_of(left, sizes), log2_of(right, sizes)) + 1.0
         case Call("exp", args):

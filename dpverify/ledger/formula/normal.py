@@ -6,9 +6,22 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TypeAlias
 
-from dpverify.ledger.formula.tree import BINDERS, Bin, Call, Compare, Formula, Name, Neg, Num, Sum, substitute, walk
+from dpverify.ledger.formula.tree import (
+    BINDERS,
+    Bin,
+    Call,
+    Compare,
+    Formula,
+    Name,
+    Neg,
+    Num,
+    Sum,
+    substitute,
+    walk,
+)
 
-Monomial: TypeAlias = tuple[tuple[object, Fraction], ...]  # atoms with their exponents, in a fixed order
+# atoms with their exponents, in a fixed order
+Monomial: TypeAlias = tuple[tuple[object, Fraction], ...]
 Polynomial: TypeAlias = dict[Monomial, Fraction]
 
 MAX_TERMS = 200  # of an expanded product
@@ -32,7 +45,8 @@ def arrangement(node: Formula) -> object:
             keys = tuple(map(arrangement, args))
             return (name, _sorted(keys) if name in {"min", "max"} else keys)
         case Sum(body, index, lo, hi):
-            bound = Name(f"#{sum(isinstance(part, Sum) for part in walk(body))}")  # ignore the name of the index
+            # ignore the name of the index
+            bound = Name(f"#{sum(isinstance(part, Sum) for part in walk(body))}")
             inner = arrangement(substitute(body, {Name(index): bound}))
             return (type(node).__name__, inner, arrangement(lo), arrangement(hi))
         case _:
@@ -57,7 +71,11 @@ def _sorted(keys: tuple[object, ...]) -> tuple[object, ...]:
 
 
 def is_same_inequality(
-    first_inequality: Compare, second_inequality: Compare, positive: frozenset[str], *, up_to_constants: bool = False
+    first_inequality: Compare,
+    second_inequality: Compare,
+    positive: frozenset[str],
+    *,
+    up_to_constants: bool = False,
 ) -> bool:
     """Test whether two inequalities are positive multiples or positive powers of each other.
 
@@ -71,7 +89,9 @@ def is_same_inequality(
     ):
         return False
     first, second = map(_sides, (first_inequality, second_inequality))
-    polynomials = [(polynomial(small), polynomial(large)) for small, large in (first, second)]
+    polynomials = [
+        (polynomial(small), polynomial(large)) for small, large in (first, second)
+    ]
     factors = [(factored(small), factored(large)) for small, large in (first, second)]
     is_multiple = _is_multiple(polynomials[0], polynomials[1], positive)
     return is_multiple or _is_power(factors[0], factors[1], positive, up_to_constants)
@@ -84,7 +104,9 @@ def _sides(inequality: Compare) -> tuple[Formula, Formula]:
 
 
 def _is_multiple(
-    left: tuple[Polynomial, Polynomial], right: tuple[Polynomial, Polynomial], positive: frozenset[str]
+    left: tuple[Polynomial, Polynomial],
+    right: tuple[Polynomial, Polynomial],
+    positive: frozenset[str],
 ) -> bool:
     first = _added(left[1], left[0], Fraction(-1))
     second = _added(right[1], right[0], Fraction(-1))
@@ -111,15 +133,26 @@ def _is_power(
         return False
     if not all(_is_positive(term, positive) for side in sides for term in side):
         return False
-    (first, ratio), (second, second_ratio) = (_quotient(*pair) for pair in (left, right))
+    (first, ratio), (second, second_ratio) = (
+        _quotient(*pair) for pair in (left, right)
+    )
     if up_to_constants:
-        first, second = (tuple(part for part in term if not isinstance(part[0], Num)) for term in (first, second))
-    if not first or not second or [atom for atom, _ in first] != [atom for atom, _ in second]:
+        first, second = (
+            tuple(part for part in term if not isinstance(part[0], Num))
+            for term in (first, second)
+        )
+    if (
+        not first
+        or not second
+        or [atom for atom, _ in first] != [atom for atom, _ in second]
+    ):
         return False
     power = first[0][1] / second[0][1]
     if power <= 0 or _power(second, power) != first:
         return False
-    return up_to_constants or bool(ratio**power.denominator == second_ratio**power.numerator)
+    return up_to_constants or bool(
+        ratio**power.denominator == second_ratio**power.numerator
+    )
 
 
 def _quotient(small: Polynomial, large: Polynomial) -> tuple[Monomial, Fraction]:
@@ -140,7 +173,9 @@ def polynomial(node: Formula) -> Polynomial:
         case Neg(arg):
             return _scaled(polynomial(arg), Fraction(-1))
         case Bin("+" | "-" as op, left, right):
-            return _added(polynomial(left), polynomial(right), Fraction(1 if op == "+" else -1))
+            return _added(
+                polynomial(left), polynomial(right), Fraction(1 if op == "+" else -1)
+            )
         case Bin("*", left, right):
             return _product(polynomial(left), polynomial(right))
         case Bin("/", left, right):
@@ -159,7 +194,13 @@ def polynomial(node: Formula) -> Polynomial:
             return _atom((name, _sorted(keys) if name in {"min", "max"} else keys))
         case Sum(body, index, lo, hi):
             return _atom(
-                (BINDERS[type(node)], _key(polynomial(body)), index, _key(polynomial(lo)), _key(polynomial(hi)))
+                (
+                    BINDERS[type(node)],
+                    _key(polynomial(body)),
+                    index,
+                    _key(polynomial(lo)),
+                    _key(polynomial(hi)),
+                )
             )
         case _:
             return _atom(node)
@@ -172,7 +213,9 @@ def factored(node: Formula) -> Polynomial:
             return _product(factored(left), factored(right))
         case Bin("/", left, right):
             return _product(factored(left), _raised(factored(right), Fraction(-1)))
-        case Bin("**", base, exponent) if (power := polynomial(exponent)).keys() <= {()}:
+        case Bin("**", base, exponent) if (power := polynomial(exponent)).keys() <= {
+            ()
+        }:
             return _raised(factored(base), power.get((), Fraction(0)))
         case Call("sqrt", (arg,)):
             return _raised(factored(arg), Fraction(1, 2))
@@ -214,7 +257,11 @@ def _product(left: Polynomial, right: Polynomial) -> Polynomial:
         return _atom(("*", _sorted((_key(left), _key(right)))))
     total: Polynomial = {}
     for term, value in left.items():
-        total = _added(total, {_times(term, factor): value * size for factor, size in right.items()}, Fraction(1))
+        total = _added(
+            total,
+            {_times(term, factor): value * size for factor, size in right.items()},
+            Fraction(1),
+        )
     return total
 
 
@@ -249,8 +296,14 @@ def _raised_term(term: Monomial, value: Fraction, power: Fraction) -> Polynomial
     raised = _power(term, power)
     if value == 1:
         return {raised: Fraction(1)}
-    bits = max(value.numerator.bit_length(), value.denominator.bit_length()) * abs(power.numerator)
-    root = _root(value, power.denominator) if bits <= MAX_BITS and (value > 0 or power.denominator == 1) else None
+    bits = max(value.numerator.bit_length(), value.denominator.bit_length()) * abs(
+        power.numerator
+    )
+    root = (
+        _root(value, power.denominator)
+        if bits <= MAX_BITS and (value > 0 or power.denominator == 1)
+        else None
+    )
     if root is None:
         return {_times(raised, (((Num(value)), power),)): Fraction(1)}
     return {raised: root**power.numerator}
@@ -260,5 +313,7 @@ def _root(value: Fraction, degree: int) -> Fraction | None:
     """Return the rational root of a fraction, or None if the root is irrational."""
     if degree == 1:
         return value
-    root = Fraction(round(value.numerator ** (1 / degree)), round(value.denominator ** (1 / degree)))
+    root = Fraction(
+        round(value.numerator ** (1 / degree)), round(value.denominator ** (1 / degree))
+    )
     return root if root**degree == value else None

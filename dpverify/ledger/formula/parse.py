@@ -35,7 +35,9 @@ from dpverify.ledger.formula.tree import (
 )
 
 MAX_LENGTH = 2000  # characters
-CACHED_TREES = 8192  # the same text is parsed for each variant and reading of a claim, and trees are immutable
+# the same text is parsed for each variant and reading of a claim, and trees are
+# immutable
+CACHED_TREES = 8192
 MAX_DEPTH = 40  # of nested brackets, and of the tree
 
 _TOKEN = re.compile(
@@ -73,7 +75,10 @@ _REFUSED_CHARACTERS = {
 def scan(text: str) -> str:
     """Check characters, words and brackets of a formula; return the text with tabs and line ends replaced by blanks."""
     if len(text) > MAX_LENGTH:
-        raise FormulaError(text, f"a formula has at most {MAX_LENGTH} characters, this one has {len(text)}")
+        raise FormulaError(
+            text,
+            f"a formula has at most {MAX_LENGTH} characters, this one has {len(text)}",
+        )
     if not text.strip():
         raise FormulaError(text, "a formula must not be empty")
     depth = 0
@@ -82,19 +87,27 @@ def scan(text: str) -> str:
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
-            rule = _REFUSED_CHARACTERS.get(text[position], "this character is not part of the language")
-            raise FormulaError(text, f"column {position + 1}: {text[position]!a}: {rule}")
+            rule = _REFUSED_CHARACTERS.get(
+                text[position], "this character is not part of the language"
+            )
+            raise FormulaError(
+                text, f"column {position + 1}: {text[position]!a}: {rule}"
+            )
         kind = str(match.lastgroup)
         token = match.group()
         if kind in ("number", "name"):
             _check_word(text, position, kind, token, previous)
         elif token in _REFUSED_OPERATORS:
-            raise FormulaError(text, f"column {position + 1}: {token!r}: {_REFUSED_OPERATORS[token]}")
+            raise FormulaError(
+                text, f"column {position + 1}: {token!r}: {_REFUSED_OPERATORS[token]}"
+            )
         depth += (token == "(") - (token == ")")
         if depth > MAX_DEPTH:
             raise FormulaError(text, f"brackets nest at most {MAX_DEPTH} deep")
         if depth < 0:
-            raise FormulaError(text, f"column {position + 1}: this bracket was never opened")
+            raise FormulaError(
+                text, f"column {position + 1}: this bracket was never opened"
+            )
         if kind != "space":
             previous = kind
         position = match.end()
@@ -109,7 +122,10 @@ def _check_word(text: str, position: int, kind: str, token: str, previous: str) 
         rule = f"{token!r} is a word of Python; choose another name, such as {token.lower()}_"
         raise FormulaError(text, f"column {position + 1}: {rule}")
     if previous in ("number", "name"):
-        raise FormulaError(text, f"column {position + 1}: {token!r}: an operator is missing before it (2*x, not 2x)")
+        raise FormulaError(
+            text,
+            f"column {position + 1}: {token!r}: an operator is missing before it (2*x, not 2x)",
+        )
 
 
 MAX_DIGITS = 40  # of a number written out without an exponent
@@ -152,7 +168,13 @@ def parse_relation(text: str) -> Compare:
             raise FormulaError(text, "the comparisons are < <= > >= ==")
         ops.append(_COMPARISONS[type(op)])
     operands = (node.left, *node.comparators)
-    return Compare(tuple(ops), tuple(reader.checked(reader.formula(operand, 2, frozenset())) for operand in operands))
+    return Compare(
+        tuple(ops),
+        tuple(
+            reader.checked(reader.formula(operand, 2, frozenset()))
+            for operand in operands
+        ),
+    )
 
 
 class _Reader:
@@ -167,14 +189,20 @@ class _Reader:
         try:
             return ast.parse(self.source, mode="eval").body
         except SyntaxError as error:
-            raise FormulaError(self.text, f"this is not a formula: {error.msg}") from None
+            raise FormulaError(
+                self.text, f"this is not a formula: {error.msg}"
+            ) from None
         except (RecursionError, MemoryError):
-            raise FormulaError(self.text, f"a formula is at most {MAX_DEPTH} deep") from None
+            raise FormulaError(
+                self.text, f"a formula is at most {MAX_DEPTH} deep"
+            ) from None
 
     def checked(self, tree: Formula) -> Formula:
         """Refuse a formula whose exact value could exhaust memory; return any other formula."""
         if bits(tree) > MAX_BITS:
-            raise FormulaError(self.text, f"the exact value of a formula has at most {MAX_BITS} bits")
+            raise FormulaError(
+                self.text, f"the exact value of a formula has at most {MAX_BITS} bits"
+            )
         return tree
 
     def error(self, node: ast.expr, rule: str) -> FormulaError:
@@ -193,7 +221,9 @@ class _Reader:
                 return Inf()
             case ast.Name(id=name):
                 if name in RESERVED:
-                    raise self.error(node, f"{name} is a function and needs its arguments")
+                    raise self.error(
+                        node, f"{name} is a function and needs its arguments"
+                    )
                 return Name(name)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return Neg(self.formula(operand, depth + 1, bound))
@@ -201,7 +231,11 @@ class _Reader:
                 raise self.error(node, "a plus sign stands between two operands")
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
                 symbol = _OPERATORS[type(op)]
-                tree = Bin(symbol, self.formula(left, depth + 1, bound), self.formula(right, depth + 1, bound))
+                tree = Bin(
+                    symbol,
+                    self.formula(left, depth + 1, bound),
+                    self.formula(right, depth + 1, bound),
+                )
                 if symbol == "**":
                     self.check_exponent(right, tree.right)
                 elif symbol == "/" and _constant(tree.right) == 0:
@@ -210,9 +244,14 @@ class _Reader:
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return self.call(node, name, args, depth, bound)
             case ast.Compare():
-                raise self.error(node, "a comparison stands alone, in conditions and domains only")
+                raise self.error(
+                    node, "a comparison stands alone, in conditions and domains only"
+                )
             case _:
-                raise self.error(node, "numbers, names, + - * / **, unary minus and calls are all there is")
+                raise self.error(
+                    node,
+                    "numbers, names, + - * / **, unary minus and calls are all there is",
+                )
 
     def number(self, node: ast.Constant) -> Num:
         """Read a number from the text, because Python's tree has a rounded float."""
@@ -224,10 +263,22 @@ class _Reader:
         shift = int(exponent or "0")
         digits = max(len(integer_digits) + shift, 1) + max(len(decimals) - shift, 0)
         if digits > MAX_DIGITS:
-            raise self.error(node, f"a number has at most {MAX_DIGITS} digits, written out")
-        return Num(int(integer_digits + decimals or "0") * Fraction(10) ** (shift - len(decimals)))
+            raise self.error(
+                node, f"a number has at most {MAX_DIGITS} digits, written out"
+            )
+        return Num(
+            int(integer_digits + decimals or "0")
+            * Fraction(10) ** (shift - len(decimals))
+        )
 
-    def call(self, node: ast.Call, name: str, args: list[ast.expr], depth: int, bound: frozenset[str]) -> Formula:
+    def call(
+        self,
+        node: ast.Call,
+        name: str,
+        args: list[ast.expr],
+        depth: int,
+        bound: frozenset[str],
+    ) -> Formula:
         """Convert a call of a binder such as ``sum``, of a built-in function, or of a function of the paper."""
         if name == "oo":
             raise self.error(node, "oo is a number, not a function")
@@ -238,40 +289,67 @@ class _Reader:
         fewest, largest = BUILTINS.get(name, (1, 20))
         if not fewest <= len(args) <= largest:
             expected = str(fewest) if fewest == largest else f"{fewest} to {largest}"
-            raise self.error(node, f"{name} takes {expected} argument(s), got {len(args)}")
+            raise self.error(
+                node, f"{name} takes {expected} argument(s), got {len(args)}"
+            )
         formulas = tuple(self.formula(arg, depth + 1, bound) for arg in args)
         if name == "mod" and _constant(formulas[1]) == 0:
             raise self.error(node, "a formula must not divide by 0")
         return Call(name, formulas)
 
-    def binder(self, node: ast.Call, name: str, args: list[ast.expr], depth: int, bound: frozenset[str]) -> Sum:
+    def binder(
+        self,
+        node: ast.Call,
+        name: str,
+        args: list[ast.expr],
+        depth: int,
+        bound: frozenset[str],
+    ) -> Sum:
         """Convert ``sum(body, i, lo, hi)``, an extremum, or an integral, whose limits may be left out."""
         kind = f"{'an' if name[0] == 'i' else 'a'} {name}"
-        if not (len(args) == 4 or (name == "integral" and len(args) == 2)) or not isinstance(args[1], ast.Name):
+        if not (
+            len(args) == 4 or (name == "integral" and len(args) == 2)
+        ) or not isinstance(args[1], ast.Name):
             letter = "i" if name == "sum" else "x"
             over_line = f" or {name}(body, {letter})" if name == "integral" else ""
             written = f"{name}(body, {letter}, lo, hi){over_line}"
-            raise self.error(node, f"{kind} is written {written}, with a plain name as its index")
+            raise self.error(
+                node, f"{kind} is written {written}, with a plain name as its index"
+            )
         index = args[1].id
         if index in RESERVED:
-            raise self.error(args[1], f"{index} cannot be an index: it is a word of the language")
+            raise self.error(
+                args[1], f"{index} cannot be an index: it is a word of the language"
+            )
         if index in bound:
             raise self.error(
-                node, f"index {index} already belongs to an outer sum, integral or extremum; choose another letter"
+                node,
+                f"index {index} already belongs to an outer sum, integral or extremum; choose another letter",
             )
         if len(args) == 2:
-            return Integral(self.formula(args[0], depth + 1, bound | {index}), index, Neg(Inf()), Inf())
+            return Integral(
+                self.formula(args[0], depth + 1, bound | {index}),
+                index,
+                Neg(Inf()),
+                Inf(),
+            )
         lo = self.formula(args[2], depth + 1, bound)
         hi = self.formula(args[3], depth + 1, bound)
         if index in free_names(lo) | free_names(hi):
-            raise self.error(node, f"the limits of {kind} cannot use its own index {index}")
-        return _BINDERS[name](self.formula(args[0], depth + 1, bound | {index}), index, lo, hi)
+            raise self.error(
+                node, f"the limits of {kind} cannot use its own index {index}"
+            )
+        return _BINDERS[name](
+            self.formula(args[0], depth + 1, bound | {index}), index, lo, hi
+        )
 
     def check_exponent(self, node: ast.expr, exponent: Formula) -> None:
         """Refuse exponents that could exhaust memory: big numbers and powers of numbers."""
         for part in walk(exponent):
             if isinstance(part, Num) and part.value > MAX_EXPONENT:
-                raise self.error(node, f"a number in an exponent is at most {MAX_EXPONENT}")
+                raise self.error(
+                    node, f"a number in an exponent is at most {MAX_EXPONENT}"
+                )
         if not free_names(exponent):
             value = _constant(exponent)
             if value is None or abs(value) > MAX_EXPONENT:

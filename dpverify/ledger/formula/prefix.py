@@ -9,12 +9,37 @@ from fractions import Fraction
 from functools import reduce
 from typing import Any
 
-from dpverify.ledger.formula.tree import Bin, Call, Compare, Comparison, Formula, Inf, Integral, Name, Neg, Num, Sum
+from dpverify.ledger.formula.tree import (
+    Bin,
+    Call,
+    Compare,
+    Comparison,
+    Formula,
+    Inf,
+    Integral,
+    Name,
+    Neg,
+    Num,
+    Sum,
+)
 
-INDICES = "ijkl"  # letters for indices that dpverify introduced, from the outermost sum inwards
+# letters for indices that dpverify introduced, from the outermost sum inwards
+INDICES = "ijkl"
 _GENERATED_INDEX = re.compile(r"idx\d*|~\d+")
-_RELATIONS: dict[str, Comparison] = {"<=": "<=", "<": "<", ">=": ">=", ">": ">", "=": "=="}
-_FLIPPED: dict[Comparison, Comparison] = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "==": "=="}
+_RELATIONS: dict[str, Comparison] = {
+    "<=": "<=",
+    "<": "<",
+    ">=": ">=",
+    ">": ">",
+    "=": "==",
+}
+_FLIPPED: dict[Comparison, Comparison] = {
+    ">=": "<=",
+    ">": "<",
+    "<=": ">=",
+    "<": ">",
+    "==": "==",
+}
 _FUNCTION_NAMES = {"inner": "dot"}
 _CONSTANTS: dict[str, Formula] = {"oo": Inf(), "-oo": Neg(Inf()), "pi": Call("pi", ())}
 _RANGES = {"sum": Sum, "integral": Integral}
@@ -35,8 +60,10 @@ class PrefixReader:
     """Reads expressions. An integer in an expression of a certificate refers to a row of its table."""
 
     table: Sequence[Any] = ()
-    values: Mapping[str, Formula] = field(default_factory=dict)  # formulas to substitute for letters
-    functions: Mapping[str, tuple[str, Any]] = field(default_factory=dict)  # index and body; no letter is substituted
+    # formulas to substitute for letters
+    values: Mapping[str, Formula] = field(default_factory=dict)
+    # index and body; no letter is substituted
+    functions: Mapping[str, tuple[str, Any]] = field(default_factory=dict)
     depth: int = 0  # number of sums and index ranges around the expression
 
     def relation(self, condition: Sequence[Any]) -> Compare:
@@ -49,7 +76,11 @@ class PrefixReader:
         if isinstance(data, int):
             return self.formula(self.table[data])
         if isinstance(data, str):
-            return self.values.get(data) or _CONSTANTS.get(data) or Name(_index_letter(data))
+            return (
+                self.values.get(data)
+                or _CONSTANTS.get(data)
+                or Name(_index_letter(data))
+            )
         head, *args = data
         if head == "q":
             value = Fraction(args[0])
@@ -57,18 +88,24 @@ class PrefixReader:
         if head in _RANGES:
             return self._range(head, *args)
         if head == "if":
-            return self.formula(args[1])  # the page of the rules describes the condition in words
+            # the page of the rules describes the condition in words
+            return self.formula(args[1])
         if head == "apply":
             head, *args = args
             if head in self.functions:
                 index, body = self.functions[head]
-                return PrefixReader(self.table, {index: self.formula(args[0])}, {}, self.depth).formula(body)
+                return PrefixReader(
+                    self.table, {index: self.formula(args[0])}, {}, self.depth
+                ).formula(body)
         values = [self.formula(arg) for arg in args]
         match head:
             case "+":
-                is_successor = len(values) == 2 and isinstance(values[0], Num)  # 1 + t is written as t + 1
+                # 1 + t is written as t + 1
+                is_successor = len(values) == 2 and isinstance(values[0], Num)
                 values = values[::-1] if is_successor else values
-                return reduce(_sum, sorted(values, key=lambda term: isinstance(term, Neg)))
+                return reduce(
+                    _sum, sorted(values, key=lambda term: isinstance(term, Neg))
+                )
             case "*":
                 return _product(values)
             case "^":
@@ -78,9 +115,17 @@ class PrefixReader:
 
     def _range(self, head: str, index: str, lo: Any, hi: Any, body: Any) -> Formula:
         """Return a sum or an integral; an index that dpverify introduced is replaced by a letter."""
-        name = INDICES[self.depth % len(INDICES)] if _GENERATED_INDEX.fullmatch(index) else index
-        inside = replace(self, values={**self.values, index: Name(name)}, depth=self.depth + 1)
-        return _RANGES[head](inside.formula(body), name, self.formula(lo), self.formula(hi))
+        name = (
+            INDICES[self.depth % len(INDICES)]
+            if _GENERATED_INDEX.fullmatch(index)
+            else index
+        )
+        inside = replace(
+            self, values={**self.values, index: Name(name)}, depth=self.depth + 1
+        )
+        return _RANGES[head](
+            inside.formula(body), name, self.formula(lo), self.formula(hi)
+        )
 
 
 def _index_letter(name: str) -> str:
@@ -90,7 +135,11 @@ def _index_letter(name: str) -> str:
 
 def _number(value: Fraction) -> Formula:
     whole = Num(Fraction(value.numerator))
-    return whole if value.denominator == 1 else Bin("/", whole, Num(Fraction(value.denominator)))
+    return (
+        whole
+        if value.denominator == 1
+        else Bin("/", whole, Num(Fraction(value.denominator)))
+    )
 
 
 def _power(base: Formula, exponent: Formula) -> Formula:
@@ -98,11 +147,17 @@ def _power(base: Formula, exponent: Formula) -> Formula:
         return Bin("/", Num(Fraction(1)), _power(base, exponent.arg))
     if exponent == Num(Fraction(1)):
         return base
-    return Call("sqrt", (base,)) if exponent == _number(Fraction(1, 2)) else Bin("**", base, exponent)
+    return (
+        Call("sqrt", (base,))
+        if exponent == _number(Fraction(1, 2))
+        else Bin("**", base, exponent)
+    )
 
 
 def _sum(left: Formula, right: Formula) -> Formula:
-    return Bin("-", left, right.arg) if isinstance(right, Neg) else Bin("+", left, right)
+    return (
+        Bin("-", left, right.arg) if isinstance(right, Neg) else Bin("+", left, right)
+    )
 
 
 def _product(values: Sequence[Formula]) -> Formula:

@@ -60,16 +60,24 @@ def _write(node: Node) -> tuple[str, int]:
         case Bin(op, left, right):
             level, least_left, least_right = _LEVELS[op]
             sign = f" {op} " if level == 1 else op
-            return f"{_operand(left, least_left)}{sign}{_operand(right, least_right)}", level
+            return (
+                f"{_operand(left, least_left)}{sign}{_operand(right, least_right)}",
+                level,
+            )
         case Call(name, args):
             return f"{name}({', '.join(to_text(arg) for arg in args)})", _ATOM_LEVEL
         case Integral(body, index) if node.is_over_line:
             return f"integral({to_text(body)}, {index})", _ATOM_LEVEL
         case Sum(body, index, lo, hi):
-            return f"{BINDERS[type(node)]}({to_text(body)}, {index}, {to_text(lo)}, {to_text(hi)})", _ATOM_LEVEL
+            return (
+                f"{BINDERS[type(node)]}({to_text(body)}, {index}, {to_text(lo)}, {to_text(hi)})",
+                _ATOM_LEVEL,
+            )
         case Compare(ops, operands):
             pairs = zip(ops, operands[1:], strict=True)
-            return to_text(operands[0]) + "".join(f" {op} {to_text(operand)}" for op, operand in pairs), 0
+            return to_text(operands[0]) + "".join(
+                f" {op} {to_text(operand)}" for op, operand in pairs
+            ), 0
 
 
 def _operand(node: Node, min_level: int) -> str:
@@ -98,16 +106,29 @@ def decimal_text(value: Fraction) -> str | None:
         places = max(places, times)
     if remainder != 1:
         return None
-    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(
+        places + 1, "0"
+    )
     sign = "-" if value < 0 else ""
     return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
 
 
-# Precedence of a piece of LaTeX: comparison or remainder, sum, factor after a minus, factor, atom.
+# Precedence of a piece of LaTeX: comparison or remainder, sum, factor after a minus,
+# factor, atom.
 _LOOSE, _TERM, _SIGNED, _FACTOR, _ATOM = range(5)
 
-_COMPARISONS: dict[Comparison, str] = {"<": "<", "<=": r"\le", ">": ">", ">=": r"\ge", "==": "="}
-_FENCES = {"floor": (r"\lfloor", r"\rfloor"), "ceil": (r"\lceil", r"\rceil"), "abs": (r"\lvert", r"\rvert")}
+_COMPARISONS: dict[Comparison, str] = {
+    "<": "<",
+    "<=": r"\le",
+    ">": ">",
+    ">=": r"\ge",
+    "==": "=",
+}
+_FENCES = {
+    "floor": (r"\lfloor", r"\rfloor"),
+    "ceil": (r"\lceil", r"\rceil"),
+    "abs": (r"\lvert", r"\rvert"),
+}
 _FENCES |= {"norm": (r"\lVert", r"\rVert"), "dot": (r"\langle", r"\rangle")}
 _OPERATORS = {
     "log": r"\log",
@@ -151,13 +172,17 @@ _OPERATORS = {
     "variance_of": r"\mathrm{Var}",
 }
 _PLACE = re.compile("#([1-9])")
-_SUPERSCRIPT = re.compile(r"('|\^(\{[^{}]*\}|\\[A-Za-z]+|[^\\{]))(_(\{[^{}]*\}|\\[A-Za-z]+|[^\\{]))?$")
+_SUPERSCRIPT = re.compile(
+    r"('|\^(\{[^{}]*\}|\\[A-Za-z]+|[^\\{]))(_(\{[^{}]*\}|\\[A-Za-z]+|[^\\{]))?$"
+)
 _TALL = (r"\frac", r"\sum", r"\int_", r"\inf_", r"\sup_", r"\left")
 _CLOSED = re.compile(r"\{[^{}]*\}|\([^()]*\)|\\\|.*?\\\||\\langle.*?\\rangle")
 _OPEN_SIGN = re.compile(r" [-+] |/")
 
 
-def latex(node: Node, symbols: Mapping[str, str], functions: Mapping[str, str] | None = None) -> str:
+def latex(
+    node: Node, symbols: Mapping[str, str], functions: Mapping[str, str] | None = None
+) -> str:
     """Return a tree as LaTeX for math mode, with brackets only where the reader needs them.
 
     ``functions`` has, for each function of the paper, a head such as ``F`` that is followed by the arguments in
@@ -169,7 +194,9 @@ def latex(node: Node, symbols: Mapping[str, str], functions: Mapping[str, str] |
 class _Setter:
     """Typesets nodes. With `last`, nothing follows on the right, so a sum or an argument of log needs no brackets."""
 
-    def __init__(self, symbols: Mapping[str, str], functions: Mapping[str, str]) -> None:
+    def __init__(
+        self, symbols: Mapping[str, str], functions: Mapping[str, str]
+    ) -> None:
         self.symbols = symbols
         self.functions = functions
 
@@ -193,13 +220,17 @@ class _Setter:
                 return _number(value)
             case Name(name):
                 text = self.name(name)
-                return text, _TERM if _OPEN_SIGN.search(_without_brackets(text)) else _ATOM
+                return text, _TERM if _OPEN_SIGN.search(
+                    _without_brackets(text)
+                ) else _ATOM
             case Inf():
                 return r"\infty", _ATOM
             case Neg(arg):
                 return f"-{self.operand(arg, _FACTOR, last=last)}", _SIGNED
             case Bin("+" | "-" as sign, left, right):
-                second = self.operand(right, _TERM if sign == "+" else _FACTOR, last=last)
+                second = self.operand(
+                    right, _TERM if sign == "+" else _FACTOR, last=last
+                )
                 if second.startswith("-"):
                     second = self.fenced(right)
                 return f"{self.operand(left, _TERM)} {sign} {second}", _TERM
@@ -239,10 +270,14 @@ class _Setter:
         """Typeset factors next to each other, with a dot between numbers."""
         text = ""
         for i, factor in enumerate(factors):
-            piece = self.operand(factor, _FACTOR if i else _SIGNED, last=last and i == len(factors) - 1)
+            piece = self.operand(
+                factor, _FACTOR if i else _SIGNED, last=last and i == len(factors) - 1
+            )
             if not text:
                 text = piece
-            elif piece[0].isdigit() or (text[-1].isdigit() and piece.startswith(r"\frac") and _is_number(factor)):
+            elif piece[0].isdigit() or (
+                text[-1].isdigit() and piece.startswith(r"\frac") and _is_number(factor)
+            ):
                 text += rf" \cdot {piece}"
             else:
                 text += f" {piece}"
@@ -251,20 +286,27 @@ class _Setter:
     def base(self, node: Formula) -> str:
         """Typeset the base of a power, in brackets unless it is one letter, one number or already in brackets."""
         text, level = self.piece(node, last=False)
-        twice = isinstance(node, Name) and _SUPERSCRIPT.search(text)  # LaTeX refuses a double superscript
+        # LaTeX refuses a double superscript
+        twice = isinstance(node, Name) and _SUPERSCRIPT.search(text)
         return text if level == _ATOM and not twice else self.fenced(node)
 
     def exponent(self, node: Formula) -> str:
         """Typeset an exponent. A fraction of two letters or numbers is written on one line, as in papers."""
         match node:
-            case Bin("/", Num() | Name() | Neg(Num() | Name()) as left, Num() | Name() as right):
+            case Bin(
+                "/",
+                Num() | Name() | Neg(Num() | Name()) as left,
+                Num() | Name() as right,
+            ):
                 return f"{self.set(left)}/{self.set(right)}"
             case Neg(Bin("/", Num() | Name() as left, Num() | Name() as right)):
                 return f"-{self.set(left)}/{self.set(right)}"
             case _:
                 return self.set(node)
 
-    def call(self, name: str, args: tuple[Formula, ...], *, last: bool) -> tuple[str, int]:
+    def call(
+        self, name: str, args: tuple[Formula, ...], *, last: bool
+    ) -> tuple[str, int]:
         """Typeset a function of the language or of the paper; return the LaTeX and its precedence."""
         inside = ", ".join(self.set(arg) for arg in args)
         if name == PI:
@@ -278,7 +320,10 @@ class _Setter:
             left, right = (self.mod_operand(arg) for arg in args)
             return rf"{left} \bmod {right}", _LOOSE
         if name == "bit":
-            return rf"\mathrm{{bit}}_{{{self.set(args[1])}}}{_fence('(', self.set(args[0]), ')')}", _FACTOR
+            return (
+                rf"\mathrm{{bit}}_{{{self.set(args[1])}}}{_fence('(', self.set(args[0]), ')')}",
+                _FACTOR,
+            )
         if (
             last
             and name in ("log", "log2")
@@ -288,7 +333,9 @@ class _Setter:
             return f"{_OPERATORS[name]} {inside}", _FACTOR
         declared = self.functions.get(name, "")
         if "#1" in declared:
-            return _PLACE.sub(lambda place: self.set(args[int(place[1]) - 1]), declared), _FACTOR
+            return _PLACE.sub(
+                lambda place: self.set(args[int(place[1]) - 1]), declared
+            ), _FACTOR
         head = _OPERATORS.get(name) or declared or _upright(name)
         return head + _fence("(", inside, ")"), _FACTOR
 
@@ -318,7 +365,10 @@ def _number(value: Fraction) -> tuple[str, int]:
     text = decimal_text(value)
     if text is None:
         sign = "-" if value < 0 else ""
-        return rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}", _SIGNED if sign else _FACTOR
+        return (
+            rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}",
+            _SIGNED if sign else _FACTOR,
+        )
     return text, _SIGNED if value < 0 else _ATOM
 
 

@@ -38,13 +38,15 @@ SIGNATURES: dict[str, Signature] = {
         "normal_law": "xx>L",  # mean, deviation
         "exponential_law": "xx>L",  # start, scale
         "uniform_law": "xx>L",  # ends
-        "discrete_normal_law": "xx>L",  # mean, deviation before rounding to the integers
+        # mean, deviation before rounding to the integers
+        "discrete_normal_law": "xx>L",
         "discrete_laplace_law": "xx>L",  # mean, scale
         "binomial_law": "xx>L",  # n, p
         "response_law": "xxx>L",  # choices, epsilon, true answer
         "finite_law": "xx+>L",  # weights
         "point_law": "x>L",
-        "above_threshold_law": "xxxxx>L",  # k, low, last, noise scales of the threshold and of the answers
+        # k, low, last, noise scales of the threshold and of the answers
+        "above_threshold_law": "xxxxx>L",
         "mixture": "xLL>L",  # probability of the first law
         "shifted": "Lx>L",
         "scaled": "Lx>L",
@@ -76,7 +78,10 @@ SIGNATURES: dict[str, Signature] = {
 }
 
 ARITIES: dict[str, tuple[int, int]] = {
-    name: (len(signature.arguments), MOST_ARGUMENTS if signature.repeats else len(signature.arguments))
+    name: (
+        len(signature.arguments),
+        MOST_ARGUMENTS if signature.repeats else len(signature.arguments),
+    )
     for name, signature in SIGNATURES.items()
 }
 
@@ -92,7 +97,8 @@ BUILTINS: dict[str, tuple[int, int]] = {
     "ceil": (1, 1),
     "mod": (2, 2),
     "popcount": (1, 1),  # binary digits 1 of an integer
-    "tree_nodes": (2, 2),  # tree_nodes(a, b): fewest dyadic intervals that make up a .. b
+    # tree_nodes(a, b): fewest dyadic intervals that make up a .. b
+    "tree_nodes": (2, 2),
     "binomial": (2, 2),
     "bit": (2, 2),  # bit(s, i): the i-th binary digit of s, from 0
     "sqrt": (1, 1),
@@ -100,25 +106,38 @@ BUILTINS: dict[str, tuple[int, int]] = {
     "min": (2, 20),
     "max": (2, 20),
     "abs": (1, 1),
-    "pi": (0, 0),  # pi(): the number; also written without brackets if no symbol of the paper has this name
+    # pi(): the number; also written without brackets if no symbol of the paper has this
+    # name
+    "pi": (0, 0),
     "erf": (1, 1),
     "tanh": (1, 1),
-    "gamma": (1, 1),  # gamma(x): the Gamma function of x > 0; a symbol may have this name too
+    # gamma(x): the Gamma function of x > 0; a symbol may have this name too
+    "gamma": (1, 1),
     "normal_cdf": (1, 1),
-    "laplace_delta": (2, 2),  # laplace_delta(epsilon, mu): exact for Laplace noise; mu: sensitivity / scale
-    "binomial_delta": (4, 4),  # binomial_delta(epsilon, n, p, s): of n coins of probability p; the count changes by s
-    "gaussian_delta": (2, 2),  # gaussian_delta(epsilon, mu): exact for Gaussian noise; mu: sensitivity / deviation
-    "sampled_gaussian_delta": (3, 3),  # sampled_gaussian_delta(epsilon, q, mu): Poisson sampling, one added or removed
+    # laplace_delta(epsilon, mu): exact for Laplace noise; mu: sensitivity / scale
+    "laplace_delta": (2, 2),
+    # binomial_delta(epsilon, n, p, s): of n coins of probability p; the count changes
+    # by s
+    "binomial_delta": (4, 4),
+    # gaussian_delta(epsilon, mu): exact for Gaussian noise; mu: sensitivity / deviation
+    "gaussian_delta": (2, 2),
+    # sampled_gaussian_delta(epsilon, q, mu): Poisson sampling, one added or removed
+    "sampled_gaussian_delta": (3, 3),
     "gaussian_epsilon": (2, 2),  # gaussian_epsilon(delta, mu): the inverse
     "sampled_gaussian_epsilon": (3, 3),  # sampled_gaussian_epsilon(delta, q, mu)
-    "batch_gaussian_delta": (3, 3),  # (epsilon, q, mu): the part q of the data without replacement, one replaced
+    # (epsilon, q, mu): the part q of the data without replacement, one replaced
+    "batch_gaussian_delta": (3, 3),
     "batch_gaussian_epsilon": (3, 3),  # (delta, q, mu)
-    "replaced_gaussian_delta": (3, 3),  # (epsilon, q, mu): Poisson sampling, one replaced
+    # (epsilon, q, mu): Poisson sampling, one replaced
+    "replaced_gaussian_delta": (3, 3),
     "replaced_gaussian_epsilon": (3, 3),  # (delta, q, mu)
-    "sampled_gaussian_renyi": (3, 3),  # sampled_gaussian_renyi(z, q, mu): of integer order z, Poisson sampling
-    "renyi_delta": (3, 3),  # renyi_delta(epsilon, z, r): of a mechanism with divergence at most r at order z
+    # sampled_gaussian_renyi(z, q, mu): of integer order z, Poisson sampling
+    "sampled_gaussian_renyi": (3, 3),
+    # renyi_delta(epsilon, z, r): of a mechanism with divergence at most r at order z
+    "renyi_delta": (3, 3),
     "renyi_epsilon": (3, 3),  # renyi_epsilon(delta, z, r)
-    "zcdp_delta": (2, 2),  # zcdp_delta(epsilon, rho): the same at the best order, with r = rho*z
+    # zcdp_delta(epsilon, rho): the same at the best order, with r = rho*z
+    "zcdp_delta": (2, 2),
     "zcdp_epsilon": (2, 2),  # zcdp_epsilon(delta, rho)
     "norm": (1, 1),  # of a vector, in definitions
     "dot": (2, 2),
@@ -127,7 +146,11 @@ BUILTINS: dict[str, tuple[int, int]] = {
 }
 
 #: Words that neither a symbol nor a bound index nor a paper's function may take.
-RESERVED = (frozenset(BUILTINS) | {"sum", "integral", "infimum", "supremum", "oo"}) - {"pi", "gamma"} - ARITIES.keys()
+RESERVED = (
+    (frozenset(BUILTINS) | {"sum", "integral", "infimum", "supremum", "oo"})
+    - {"pi", "gamma"}
+    - ARITIES.keys()
+)
 
 PI = "pi"
 
@@ -205,7 +228,12 @@ class Supremum(Sum):
     """The smallest upper bound of `body` over the real `index` with `lo` < `index` < `hi`; an end may be infinite."""
 
 
-BINDERS: dict[type[Sum], str] = {Sum: "sum", Integral: "integral", Infimum: "infimum", Supremum: "supremum"}
+BINDERS: dict[type[Sum], str] = {
+    Sum: "sum",
+    Integral: "integral",
+    Infimum: "infimum",
+    Supremum: "supremum",
+}
 """Nodes that bind an index, and how they are written."""
 
 
@@ -271,13 +299,22 @@ def substitute(node: Formula, replacements: Mapping[Formula, Formula]) -> Formul
         case Neg(arg):
             return Neg(substitute(arg, replacements))
         case Bin(op, left, right):
-            return Bin(op, substitute(left, replacements), substitute(right, replacements))
+            return Bin(
+                op, substitute(left, replacements), substitute(right, replacements)
+            )
         case Call(function, args):
             return Call(function, tuple(substitute(arg, replacements) for arg in args))
         case Sum(body, index, lo, hi):
-            inner = {old: new for old, new in replacements.items() if index not in free_names(old)}
+            inner = {
+                old: new
+                for old, new in replacements.items()
+                if index not in free_names(old)
+            }
             return type(node)(
-                substitute(body, inner), index, substitute(lo, replacements), substitute(hi, replacements)
+                substitute(body, inner),
+                index,
+                substitute(lo, replacements),
+                substitute(hi, replacements),
             )
         case _:
             return node

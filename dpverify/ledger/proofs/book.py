@@ -52,12 +52,15 @@ class Proof(Record, frozen=True, kw_only=True):
     variant: Variant = "printed"
     reading: dict[str, str] = {}  # choices for which it holds; all choices if empty
     words: str = ""
-    letters: dict[str, str] = {}  # domains of letters of the measured quantity that the claim does not mention
+    # domains of letters of the measured quantity that the claim does not mention
+    letters: dict[str, str] = {}
     let: dict[str, str] = {}
-    divide: str = ""  # an integer letter in terms of quotient and remainder: ``T = epochs*N + rest``
+    # an integer letter in terms of quotient and remainder: ``T = epochs*N + rest``
+    divide: str = ""
     known: list[str] = []  # lemmas whose statements every line may use
     unused: list[str] = []  # letters of the claim whose conditions no line uses
-    points: list[str] = []  # extra conditions for sample points, if the conditions yield none: ``n >= 10**8``
+    # extra conditions for sample points, if the conditions yield none: ``n >= 10**8``
+    points: list[str] = []
     chain: str
 
 
@@ -73,7 +76,10 @@ class ProofsFile(Record, frozen=True, kw_only=True):
 _ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9.]+)*")
 _WORD = re.compile(r"[A-Za-z][\w.-]*")
 _LETTER = re.compile(r"[A-Za-z]\w*")
-LAWS = re.compile(r"random( up to .*)?|function|gaussian norm\(.*\)|set bits of .*|measured", re.DOTALL)
+LAWS = re.compile(
+    r"random( up to .*)?|function|gaussian norm\(.*\)|set bits of .*|measured",
+    re.DOTALL,
+)
 """Domains of letters that are not numbers, and ``measured``, the domain of a number that a cited claim measures."""
 
 
@@ -107,14 +113,23 @@ class ProofBook:
         proofs = [msgspec.to_builtins(proof) for proof in self.proofs_of(claim)]
         if not proofs:
             return ""
-        abbreviations = {f"let.{head.partition('(')[0]}": [head, value] for head, value in self.let.items()}
-        citable = {name: msgspec.to_builtins(record) for name, record in {**self.given, **self.lemmas}.items()}
+        abbreviations = {
+            f"let.{head.partition('(')[0]}": [head, value]
+            for head, value in self.let.items()
+        }
+        citable = {
+            name: msgspec.to_builtins(record)
+            for name, record in {**self.given, **self.lemmas}.items()
+        }
         records: dict[str, object] = abbreviations | citable
         cited: dict[str, object] = {}
         todo = [json.dumps(proofs)]
         while todo:
             text = todo.pop().replace("\\n", " ")
-            names = {*_WORD.findall(text), *(f"let.{letter}" for letter in _LETTER.findall(text))}
+            names = {
+                *_WORD.findall(text),
+                *(f"let.{letter}" for letter in _LETTER.findall(text)),
+            }
             for name in names & records.keys() - cited.keys():
                 cited[name] = records[name]
                 todo.append(json.dumps(records[name]))
@@ -124,10 +139,18 @@ class ProofBook:
 def book_of(file: ProofsFile, vocabulary: Vocabulary) -> ProofBook:
     """Return the book of a paper, without checking its records."""
     premises = {premise.id: premise for premise in file.given}
-    return ProofBook(vocabulary, file.let, premises, {lemma.id: lemma for lemma in file.lemma}, tuple(file.proof))
+    return ProofBook(
+        vocabulary,
+        file.let,
+        premises,
+        {lemma.id: lemma for lemma in file.lemma},
+        tuple(file.proof),
+    )
 
 
-def book_problems(file: ProofsFile, claims: Mapping[str, ClaimSpec], place: Place) -> Iterator[SpecError]:
+def book_problems(
+    file: ProofsFile, claims: Mapping[str, ClaimSpec], place: Place
+) -> Iterator[SpecError]:
     """Yield the errors in the proofs of a paper."""
     yield from _problems_of_let(file.let, place)
     ids: set[str] = set()
@@ -135,9 +158,13 @@ def book_problems(file: ProofsFile, claims: Mapping[str, ClaimSpec], place: Plac
     for record in records:
         entry = place.in_record(record.id)
         if not _ID.fullmatch(record.id):
-            yield entry.at("id").error(shown(record.id), "an id is words in small letters with hyphens")
+            yield entry.at("id").error(
+                shown(record.id), "an id is words in small letters with hyphens"
+            )
         if record.id in ids:
-            yield entry.at("id").error(shown(record.id), "an id is given once, this one twice")
+            yield entry.at("id").error(
+                shown(record.id), "an id is given once, this one twice"
+            )
         ids.add(record.id)
         if isinstance(record, Lemma):
             yield from _problems_of_letters(record, file.let, entry)
@@ -160,9 +187,14 @@ def _problems_of_let(let: Mapping[str, str], place: Place) -> Iterator[SpecError
         except FormulaError as error:
             yield place.at(f"let.{name}").formula_error(error)
             continue
-        plain = isinstance(head, Call) and all(isinstance(argument, Name) for argument in head.args)
+        plain = isinstance(head, Call) and all(
+            isinstance(argument, Name) for argument in head.args
+        )
         if not (isinstance(head, Name) or plain):
-            yield place.at("let").error(shown(name), "an abbreviation is a name, or a name with letters: decays(s)")
+            yield place.at("let").error(
+                shown(name),
+                "an abbreviation is a name, or a name with letters: decays(s)",
+            )
 
 
 def _problems_of_conditions(conditions: list[str], place: Place) -> Iterator[SpecError]:
@@ -175,7 +207,9 @@ def _problems_of_conditions(conditions: list[str], place: Place) -> Iterator[Spe
 
 def _problems_of_given(premise: GivenPremise, place: Place) -> Iterator[SpecError]:
     if not premise.words.strip():
-        yield place.at("words").error(shown(premise.words), "what is taken for granted is said in words")
+        yield place.at("words").error(
+            shown(premise.words), "what is taken for granted is said in words"
+        )
     try:
         if len(parse_relation(premise.says).ops) != 1:
             yield place.at("says").error(shown(premise.says), "a premise has two sides")
@@ -183,13 +217,18 @@ def _problems_of_given(premise: GivenPremise, place: Place) -> Iterator[SpecErro
         yield place.at("says").formula_error(error)
 
 
-def _problems_of_letters(record: Lemma | Proof, shared: Mapping[str, str], place: Place) -> Iterator[SpecError]:
+def _problems_of_letters(
+    record: Lemma | Proof, shared: Mapping[str, str], place: Place
+) -> Iterator[SpecError]:
     """Yield the errors in the letters and abbreviations of a proof or a lemma."""
     yield from _problems_of_let(record.let, place)
     for name, domain in record.letters.items():
         entry = place.at(f"letters.{name}")
         if name in shared or name in record.let:
-            yield entry.error(shown(name), "a letter must not have the name of an abbreviation: it would be replaced")
+            yield entry.error(
+                shown(name),
+                "a letter must not have the name of an abbreviation: it would be replaced",
+            )
         if LAWS.fullmatch(domain):
             continue
         try:
@@ -206,10 +245,16 @@ def _problems_of_proof(
         yield place.at("of").error(shown(proof.of), rule)
         return
     same = (proof.of, proof.variant, proof.reading)
-    if any((earlier.of, earlier.variant, earlier.reading) == same for earlier in before):
-        yield place.at("of").error(shown(proof.of), "a statement has one proof, this one has two")
+    if any(
+        (earlier.of, earlier.variant, earlier.reading) == same for earlier in before
+    ):
+        yield place.at("of").error(
+            shown(proof.of), "a statement has one proof, this one has two"
+        )
     fitting = [s for s in claims[proof.of].statements() if s.variant == proof.variant]
-    if not any(proof.reading.items() <= statement.reading.items() for statement in fitting):
+    if not any(
+        proof.reading.items() <= statement.reading.items() for statement in fitting
+    ):
         rule = "the claim has no such statement: see its readings and its verdict"
         yield place.at("variant").error(shown(proof.variant), rule)
     yield from _problems_of_chain(proof.chain, place.at("chain"))

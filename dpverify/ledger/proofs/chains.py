@@ -12,12 +12,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from dpverify.ledger.formula import Compare, Formula, FormulaError, parse, parse_relation
+from dpverify.ledger.formula import (
+    Compare,
+    Formula,
+    FormulaError,
+    parse,
+    parse_relation,
+)
 from dpverify.ledger.statements import Variant
 
 MOST_LINES = 200
 INDUCTION = "induction"  # the reason of a line that an induction proves
-HYPOTHESIS = "hypothesis"  # the name under which the step of an induction cites the induction hypothesis
+# the name under which the step of an induction cites the induction hypothesis
+HYPOTHESIS = "hypothesis"
 HERE = "here"  # the letter that marks the subexpression to which a rule is applied
 
 CitedKind = Literal["", "claim", "definition", "fact", "given"]
@@ -31,7 +38,8 @@ _REASON = re.compile(
     re.DOTALL,
 )
 _ARGUMENT = re.compile(
-    r"\s*(?P<name>[A-Za-z]\w*)\s*(?:\(\s*(?P<index>[A-Za-z]\w*)\s*\))?\s*=(?!=)(?P<value>.*)", re.DOTALL
+    r"\s*(?P<name>[A-Za-z]\w*)\s*(?:\(\s*(?P<index>[A-Za-z]\w*)\s*\))?\s*=(?!=)(?P<value>.*)",
+    re.DOTALL,
 )
 _REASON_FORMAT = "a reason is a name, with what its letters become in brackets: by sum-at-most(f(i) = 2**i, c = 4)"
 
@@ -53,8 +61,10 @@ class Reason:
     kind: CitedKind = ""
     variant: Variant = "printed"
     arguments: tuple[Argument, ...] = ()
-    reading: tuple[tuple[str, str], ...] = ()  # choices of the cited claim that differ from the citing statement's
-    place: Formula | None = None  # the expression before the line, with ``here`` where the rule is applied
+    # choices of the cited claim that differ from the citing statement's
+    reading: tuple[tuple[str, str], ...] = ()
+    # the expression before the line, with ``here`` where the rule is applied
+    place: Formula | None = None
 
 
 @dataclass(frozen=True)
@@ -65,10 +75,12 @@ class ChainLine:
     relation: Literal["<=", ">=", "="]
     formula: Formula
     text: str
-    reason: Reason | None = None  # None: algebra, or a comparison that follows from the conditions
+    # None: algebra, or a comparison that follows from the conditions
+    reason: Reason | None = None
     note: str = ""
     cases: tuple[tuple[Compare, tuple[ChainLine, ...]], ...] = ()
-    induction: tuple[tuple[ChainLine, ...], tuple[ChainLine, ...]] | None = None  # the base and the step
+    # the base and the step
+    induction: tuple[tuple[ChainLine, ...], tuple[ChainLine, ...]] | None = None
 
 
 @dataclass(frozen=True)
@@ -99,10 +111,15 @@ def parse_chain(text: str) -> Chain:
     if not todo:
         raise FormulaError(text, "a chain begins with an expression")
     if len(todo) > MOST_LINES:
-        raise FormulaError(f"{len(todo)} lines", f"a chain has at most {MOST_LINES} lines")
+        raise FormulaError(
+            f"{len(todo)} lines", f"a chain has at most {MOST_LINES} lines"
+        )
     _, first, _ = todo.pop()
     if _RELATION.fullmatch(first):
-        raise FormulaError(first.strip(), "a chain begins with an expression, without a relation before it")
+        raise FormulaError(
+            first.strip(),
+            "a chain begins with an expression, without a relation before it",
+        )
     start = parse(first.strip())
     lines = tuple(_lines(todo, inside=False))
     return Chain(start, lines)
@@ -119,9 +136,18 @@ def _logical_lines(text: str) -> Iterator[Text]:
         body, _, comment = raw.partition("#")
         if not body.strip():
             continue
-        is_new = pending is None or _RELATION.fullmatch(body) or _CASE.fullmatch(body) or body.strip() in _PARTS
+        is_new = (
+            pending is None
+            or _RELATION.fullmatch(body)
+            or _CASE.fullmatch(body)
+            or body.strip() in _PARTS
+        )
         if pending is not None and not is_new:
-            pending = (pending[0], f"{pending[1]} {body.strip()}", f"{pending[2]} {comment.strip()}".strip())
+            pending = (
+                pending[0],
+                f"{pending[1]} {body.strip()}",
+                f"{pending[2]} {comment.strip()}".strip(),
+            )
             continue
         if pending is not None:
             yield pending
@@ -139,7 +165,10 @@ def _lines(todo: list[Text], *, inside: bool) -> Iterator[ChainLine]:
         if match is None:
             if inside:
                 return
-            raise FormulaError(body.strip(), "a part of a chain stands below a line whose reason is cases or induction")
+            raise FormulaError(
+                body.strip(),
+                "a part of a chain stands below a line whose reason is cases or induction",
+            )
         todo.pop()
         yield _line(number, match, note, todo)
 
@@ -154,14 +183,23 @@ def _line(number: int, match: re.Match[str], note: str, todo: list[Text]) -> Cha
     if reason == "cases":
         cases = tuple(_cases(todo))
         if len(cases) < 2:
-            raise FormulaError(text, "a split has two cases or more, each below a line such as: case t <= N")
+            raise FormulaError(
+                text,
+                "a split has two cases or more, each below a line such as: case t <= N",
+            )
     cited = read_reason(reason) if reason and not cases else None
-    induction = _induction(text, todo) if cited is not None and cited.name == INDUCTION else None
+    induction = (
+        _induction(text, todo)
+        if cited is not None and cited.name == INDUCTION
+        else None
+    )
     # the type of a match group is str | None, but the pattern matches only relations
     return ChainLine(number, relation, formula, text, cited, note, cases, induction)  # type: ignore[arg-type]
 
 
-def _induction(text: str, todo: list[Text]) -> tuple[tuple[ChainLine, ...], tuple[ChainLine, ...]]:
+def _induction(
+    text: str, todo: list[Text]
+) -> tuple[tuple[ChainLine, ...], tuple[ChainLine, ...]]:
     parts: dict[str, tuple[ChainLine, ...]] = {}
     for name in ("base", "step"):
         if todo and todo[-1][1].strip() == name:
@@ -170,7 +208,10 @@ def _induction(text: str, todo: list[Text]) -> tuple[tuple[ChainLine, ...], tupl
     if todo and todo[-1][1].strip() == "end":
         todo.pop()
     if "step" not in parts:
-        raise FormulaError(text, "an induction has a part step, and before it a part base where that needs lines")
+        raise FormulaError(
+            text,
+            "an induction has a part step, and before it a part base where that needs lines",
+        )
     return parts.get("base", ()), parts["step"]
 
 
@@ -197,14 +238,23 @@ def read_reason(text: str) -> Reason:
     arguments = tuple(map(_argument, _split(match["arguments"] or "")))
     names = [argument.name for argument in arguments]
     if twice := {name for name in names if names.count(name) > 1}:
-        raise FormulaError(text, f"a letter becomes one thing, {min(twice)} is given twice")
+        raise FormulaError(
+            text, f"a letter becomes one thing, {min(twice)} is given twice"
+        )
     where = parse(place.strip()) if place else None
     reading = tuple(re.findall(r"(\w+)\s*=\s*([\w-]+)", match["reading"] or ""))
     if reading and match["kind"] != "claim":
         raise FormulaError(text, "only a claim is cited under a reading")
     variant = match["variant"] or "printed"
-    # the pattern matches only "printed", "amended" and "held" as a variant
-    return Reason(match["name"], match["kind"] or "", variant, arguments, reading, where)  # type: ignore[arg-type]
+    # the pattern matches only the literals that a reason may have
+    return Reason(
+        match["name"],
+        match["kind"] or "",  # type: ignore[arg-type]
+        variant,  # type: ignore[arg-type]
+        arguments,
+        reading,
+        where,
+    )
 
 
 def _argument(text: str) -> Argument:

@@ -1,7 +1,18 @@
 """Units: how the letters of a paper scale with the loss and with lengths, and whether its formulas are consistent."""
 
-from dpverify.ledger.units.check import PaperUnits, UnitsResult, UnitsStatus, check_units
-from dpverify.ledger.units.records import UNITS, ExpectedMismatch, Normalisation, UnitGroup, UnitsFile
+from dpverify.ledger.units.check import (
+    PaperUnits,
+    UnitsResult,
+    UnitsStatus,
+    check_units,
+)
+from dpverify.ledger.units.records import (
+    UNITS,
+    ExpectedMismatch,
+    Normalisation,
+    UnitGroup,
+    UnitsFile,
+)
 
 __all__ = [
     "UNITS",

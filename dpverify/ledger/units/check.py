@@ -13,12 +13,22 @@ from dpverify.ledger.definitions import Definition
 from dpverify.ledger.records import Record
 from dpverify.ledger.specs import PaperSpec
 from dpverify.ledger.statements import Statement, Variant
-from dpverify.ledger.units.reader import RecordReader, StatedUnits, read_lemma, read_proof
+from dpverify.ledger.units.reader import (
+    RecordReader,
+    StatedUnits,
+    read_lemma,
+    read_proof,
+)
 from dpverify.ledger.units.records import UnitsFile, read_units
 
 UnitsStatus = Literal["inconsistent", "not determined", "consistent", "in words"]
 
-WORST: tuple[UnitsStatus, ...] = ("inconsistent", "not determined", "consistent", "in words")
+WORST: tuple[UnitsStatus, ...] = (
+    "inconsistent",
+    "not determined",
+    "consistent",
+    "in words",
+)
 """Statuses, worst first. A record with several readings has the worst status of its readings."""
 
 
@@ -28,11 +38,12 @@ class UnitsResult(Record, frozen=True, kw_only=True):
     Parameters
     ----------
     of
-        The record: a claim by its id, ``lemma-12 (amended)``, ``definition NAME``, ``proof of lemma-12``.
+        The record: a claim by its id, ``lemma-12 (amended)``, ``definition NAME``,
+        ``proof of lemma-12``.
     status
-        ``inconsistent``; ``not determined`` if letters have no stated unit and the equations of the record do not
-        determine it, or if no equation remains that tests the statement; ``consistent``; ``in words`` if there is no
-        formula.
+        ``inconsistent``; ``not determined`` if letters have no stated unit and the
+        equations of the record do not determine it, or if no equation remains that
+        tests the statement; ``consistent``; ``in words`` if there is no formula.
     mismatches
         One line for each two terms that differ.
     undetermined
@@ -61,7 +72,8 @@ class PaperUnits(Record, frozen=True, kw_only=True):
     results
         One result for each record, in the order of the files.
     stale
-        Records in ``expected`` of ``units.toml`` whose units agree, and names that do not exist.
+        Records in ``expected`` of ``units.toml`` whose units agree, and names that do
+        not exist.
     """
 
     paper: str
@@ -71,7 +83,11 @@ class PaperUnits(Record, frozen=True, kw_only=True):
     @property
     def unexplained(self) -> list[UnitsResult]:
         """Inconsistent records that no entry of ``expected`` explains."""
-        return [result for result in self.results if result.status == "inconsistent" and not result.expected]
+        return [
+            result
+            for result in self.results
+            if result.status == "inconsistent" and not result.expected
+        ]
 
     @property
     def is_as_expected(self) -> bool:
@@ -91,9 +107,17 @@ class PaperUnits(Record, frozen=True, kw_only=True):
             if result.status == "inconsistent":
                 yield f"  {result.of}: inconsistent"
                 yield from (f"    {text}" for text in result.mismatches)
-                yield f"    explained: {result.expected}" if result.expected else "    not explained in units.toml"
+                yield (
+                    f"    explained: {result.expected}"
+                    if result.expected
+                    else "    not explained in units.toml"
+                )
             elif result.status == "not determined" and undetermined:
-                letters = f"no unit is known for {', '.join(result.undetermined)}" if result.undetermined else ""
+                letters = (
+                    f"no unit is known for {', '.join(result.undetermined)}"
+                    if result.undetermined
+                    else ""
+                )
                 yield f"  {result.of}: not determined: {letters or 'no comparison tests a stated unit'}"
         yield from (f"  units.toml: {text}" for text in self.stale)
 
@@ -120,7 +144,9 @@ def check_units(paper: PaperSpec) -> PaperUnits:
     'lemma-3-7'
     """
     files = {claim.file for claim in paper.claims.values()}
-    return checked_units(paper, read_units(Path(min(files)).parent) if files else UnitsFile())
+    return checked_units(
+        paper, read_units(Path(min(files)).parent) if files else UnitsFile()
+    )
 
 
 def checked_units(paper: PaperSpec, file: UnitsFile) -> PaperUnits:
@@ -128,10 +154,15 @@ def checked_units(paper: PaperSpec, file: UnitsFile) -> PaperUnits:
     stated = StatedUnits(paper, file)
     results = [*_results(paper, stated)]
     inconsistent = {result.of for result in results if result.status == "inconsistent"}
-    consistent = [record for record in stated.explanations if record not in inconsistent]
+    consistent = [
+        record for record in stated.explanations if record not in inconsistent
+    ]
     stale = [
         *stated.unknown_names(),
-        *(f"expected: the units of {record!r} agree, or there is no such record" for record in consistent),
+        *(
+            f"expected: the units of {record!r} agree, or there is no such record"
+            for record in consistent
+        ),
     ]
     return PaperUnits(paper=paper.info.key, results=results, stale=stale)
 
@@ -146,7 +177,9 @@ def _results(paper: PaperSpec, stated: StatedUnits) -> Iterator[UnitsResult]:
     for meaning in stated.glossary.meanings:
         record = meaning.record
         of = f"{'definition' if isinstance(record, Definition) else 'fact'} {record.name}"
-        reader = RecordReader(stated, of, meaning.statement.domains, meaning.statement.symbols)
+        reader = RecordReader(
+            stated, of, meaning.statement.domains, meaning.statement.symbols
+        )
         reader.read_statement(meaning.statement)
         yield _merged(of, of, [_outcome(reader)], stated)
     book = stated.proofs
@@ -159,7 +192,9 @@ def _results(paper: PaperSpec, stated: StatedUnits) -> Iterator[UnitsResult]:
             proof = book.find(statement)
             name = _name(claim, statement.variant)
             if proof is not None and name not in inconsistent:
-                outcomes.setdefault(name, []).append(_outcome(read_proof(statement, proof, book, stated)))
+                outcomes.setdefault(name, []).append(
+                    _outcome(read_proof(statement, proof, book, stated))
+                )
         for name, of_readings in outcomes.items():
             yield _merged(f"proof of {name}", claim.record.id, of_readings, stated)
 
@@ -171,7 +206,11 @@ def _claim(claim: ClaimSpec, stated: StatedUnits) -> Iterator[UnitsResult]:
         outcomes.setdefault(statement.variant, []).append(_result_of(statement, stated))
     printed = {text for outcome in outcomes["printed"] for text in outcome.mismatches}
     for variant, results in outcomes.items():
-        own_results = [_without(result, printed) for result in results] if variant == "held" else results
+        own_results = (
+            [_without(result, printed) for result in results]
+            if variant == "held"
+            else results
+        )
         yield _merged(_name(claim, variant), claim.record.id, own_results, stated)
 
 
@@ -188,7 +227,9 @@ def _name(claim: ClaimSpec, variant: Variant) -> str:
 
 
 def _result_of(statement: Statement, stated: StatedUnits) -> UnitsResult:
-    reader = RecordReader(stated, statement.key.partition(":")[2], statement.domains, statement.symbols)
+    reader = RecordReader(
+        stated, statement.key.partition(":")[2], statement.domains, statement.symbols
+    )
     reader.read_statement(statement)
     outcome = _outcome(reader)
     if statement.rhs is None and outcome.status != "inconsistent":
@@ -204,18 +245,26 @@ def _outcome(reader: RecordReader) -> UnitsResult:
         status = "inconsistent"
     elif undetermined or not reader.is_tested:
         status = "not determined"
-    return UnitsResult(of="", status=status, mismatches=mismatches, undetermined=undetermined)
+    return UnitsResult(
+        of="", status=status, mismatches=mismatches, undetermined=undetermined
+    )
 
 
-def _merged(of: str, record: str, outcomes: Iterable[UnitsResult], stated: StatedUnits) -> UnitsResult:
+def _merged(
+    of: str, record: str, outcomes: Iterable[UnitsResult], stated: StatedUnits
+) -> UnitsResult:
     """Merge the results of the readings of a record."""
     results = [*outcomes]
     status = min((outcome.status for outcome in results), key=WORST.index)
     return UnitsResult(
         of=of,
         status=status,
-        mismatches=[*dict.fromkeys(text for outcome in results for text in outcome.mismatches)],
-        undetermined=sorted({name for outcome in results for name in outcome.undetermined}),
+        mismatches=[
+            *dict.fromkeys(text for outcome in results for text in outcome.mismatches)
+        ],
+        undetermined=sorted(
+            {name for outcome in results for name in outcome.undetermined}
+        ),
         expected=stated.explanations.get(of, "") if status == "inconsistent" else "",
         normalised=stated.reasons.get(record, ""),
     )

@@ -14,8 +14,8 @@ UNITS = "units.toml"
 class UnitGroup(Record, frozen=True, kw_only=True):
     """Letters, functions and quantities that scale alike.
 
-    If the loss is multiplied by c, they are multiplied by c**loss. If lengths are multiplied by c, they are multiplied
-    by c**length.
+    If the loss is multiplied by c, they are multiplied by c**loss. If lengths are
+    multiplied by c, they are multiplied by c**length.
 
     Parameters
     ----------
@@ -24,7 +24,8 @@ class UnitGroup(Record, frozen=True, kw_only=True):
     loss, length
         The two exponents.
     claims
-        Ids of the claims in which the names have this unit; all claims if empty. A group with claims has precedence.
+        Ids of the claims in which the names have this unit; all claims if empty. A
+        group with claims has precedence.
     """
 
     names: list[str]
@@ -39,7 +40,8 @@ class Normalisation(Record, frozen=True, kw_only=True):
     Parameters
     ----------
     of
-        The ids of claims (for all variants and their proofs), ``definition NAME`` and ``lemma NAME``.
+        The ids of claims (for all variants and their proofs), ``definition NAME`` and
+        ``lemma NAME``.
     loss, length
         Exponents of the unit that is 1.
     why
@@ -58,7 +60,8 @@ class ExpectedMismatch(Record, frozen=True, kw_only=True):
     Parameters
     ----------
     of
-        The records as ``dpverify units`` names them, such as ``lemma-12`` or ``lemma-12 (amended)``.
+        The records as ``dpverify units`` names them, such as ``lemma-12`` or ``lemma-12
+        (amended)``.
     why
         Whether the paper is wrong or leaves out a parameter, and where.
     """

@@ -44,7 +44,10 @@ class Scaling:
             merged[name] = merged.get(name, ZERO) + exponent
         loss = self.powers[0] + factor.powers[0]
         length = self.powers[1] + factor.powers[1]
-        return Scaling((loss, length), tuple(sorted((name, value) for name, value in merged.items() if value)))
+        return Scaling(
+            (loss, length),
+            tuple(sorted((name, value) for name, value in merged.items() if value)),
+        )
 
     def __sub__(self, divisor: Scaling) -> Scaling:
         """Return the unit of a quotient."""
@@ -55,10 +58,17 @@ class Scaling:
         if not exponent:
             return UNITLESS
         loss, length = self.powers
-        return Scaling((loss * exponent, length * exponent), tuple((name, x * exponent) for name, x in self.unknown))
+        return Scaling(
+            (loss * exponent, length * exponent),
+            tuple((name, x * exponent) for name, x in self.unknown),
+        )
 
     def __str__(self) -> str:
-        parts = [f"{part} {power}" for part, power in zip(PARTS, self.powers, strict=True) if power]
+        parts = [
+            f"{part} {power}"
+            for part, power in zip(PARTS, self.powers, strict=True)
+            if power
+        ]
         parts += [f"{name} {exponent}" for name, exponent in self.unknown]
         return f"({', '.join(parts)})" if parts else "no unit"
 
@@ -85,10 +95,16 @@ class Equations:
         result = Scaling(unit.powers)
         for name, exponent in unit.unknown:
             value = self.solved.get(name)
-            result += unknown_unit(name).power(exponent) if value is None else value.power(exponent)
+            result += (
+                unknown_unit(name).power(exponent)
+                if value is None
+                else value.power(exponent)
+            )
         return result
 
-    def equate(self, left: Scaling, right: Scaling, normalised: Iterable[Scaling] = ()) -> bool:
+    def equate(
+        self, left: Scaling, right: Scaling, normalised: Iterable[Scaling] = ()
+    ) -> bool:
         """Add an equation; return whether it agrees with the equations before it.
 
         ``normalised``: units that are 1 in this equation, besides those that are 1 in all equations.
@@ -98,7 +114,10 @@ class Equations:
             name, exponent = difference.unknown[0]
             rest = difference - unknown_unit(name).power(exponent)
             value = rest.power(-1 / exponent)
-            self.solved = {letter: _replaced(unit, name, value) for letter, unit in self.solved.items()}
+            self.solved = {
+                letter: _replaced(unit, name, value)
+                for letter, unit in self.solved.items()
+            }
             self.solved[name] = value
             return True
         self.tests += 1
@@ -111,7 +130,9 @@ def _replaced(unit: Scaling, name: str, value: Scaling) -> Scaling:
     return unit - unknown_unit(name).power(exponent) + value.power(exponent)
 
 
-def in_span(vector: tuple[Fraction, Fraction], basis: Iterable[tuple[Fraction, Fraction]]) -> bool:
+def in_span(
+    vector: tuple[Fraction, Fraction], basis: Iterable[tuple[Fraction, Fraction]]
+) -> bool:
     """Return whether a vector is a linear combination of the basis vectors."""
     spanned = [other for other in basis if any(other)]
     if not any(vector):
@@ -121,15 +142,24 @@ def in_span(vector: tuple[Fraction, Fraction], basis: Iterable[tuple[Fraction, F
     return bool(parallel) or independent
 
 
-def _determinant(left: tuple[Fraction, Fraction], right: tuple[Fraction, Fraction]) -> Fraction:
+def _determinant(
+    left: tuple[Fraction, Fraction], right: tuple[Fraction, Fraction]
+) -> Fraction:
     return left[0] * right[1] - left[1] * right[0]
 
 
 POWERS: dict[str, Fraction] = {
     **dict.fromkeys(("min", "max", "mod", "abs", "norm"), Fraction(1)),
-    **dict.fromkeys(("laplace_law", "normal_law", "exponential_law", "uniform_law", "point_law"), Fraction(1)),
-    **dict.fromkeys(("neighbours", "repeated", "shifted", "mixture", "mean_of"), Fraction(1)),
-    **dict.fromkeys(("hockey_stick", "total_variation", "renyi", "kl", "zcdp"), Fraction(0)),
+    **dict.fromkeys(
+        ("laplace_law", "normal_law", "exponential_law", "uniform_law", "point_law"),
+        Fraction(1),
+    ),
+    **dict.fromkeys(
+        ("neighbours", "repeated", "shifted", "mixture", "mean_of"), Fraction(1)
+    ),
+    **dict.fromkeys(
+        ("hockey_stick", "total_variation", "renyi", "kl", "zcdp"), Fraction(0)
+    ),
     **dict.fromkeys(("max_divergence", "tail_of"), Fraction(0)),
     "sqrt": Fraction(1, 2),
     "density": Fraction(-1),
@@ -137,7 +167,12 @@ POWERS: dict[str, Fraction] = {
 }
 """Functions of arguments with one unit, and the power of it that the value has. A law has the unit of its outputs."""
 
-COUNTS: dict[str, tuple[int, ...]] = {"repeated": (1,), "mixture": (0,), "hockey_stick": (2,), "renyi": (2,)}
+COUNTS: dict[str, tuple[int, ...]] = {
+    "repeated": (1,),
+    "mixture": (0,),
+    "hockey_stick": (2,),
+    "renyi": (2,),
+}
 """Positions of arguments that are plain numbers, whatever the unit of the other arguments is."""
 
 
@@ -148,7 +183,8 @@ class Mismatch:
     where: str
     left: str
     left_unit: Scaling
-    right: str  # the second term, or the expression in which the term must be a plain number
+    # the second term, or the expression in which the term must be a plain number
+    right: str
     right_unit: Scaling | None  # None where the term must be a plain number
 
     def __str__(self) -> str:
@@ -172,9 +208,11 @@ class Terms:
         self.equations = equations
         self.where = ""
         self.mismatches: list[Mismatch] = []
-        self.bound: dict[str, Scaling | None] = {}  # units of indices in scope, and of letters of abbreviations
+        # units of indices in scope, and of letters of abbreviations
+        self.bound: dict[str, Scaling | None] = {}
         self.integrals = 0
-        self.abbreviations: dict[str, tuple[tuple[str, ...], Formula]] = {}  # arguments, and the value
+        # arguments, and the value
+        self.abbreviations: dict[str, tuple[tuple[str, ...], Formula]] = {}
 
     def at(self, where: str) -> Terms:
         """Name the field that is read next."""
@@ -186,7 +224,9 @@ class Terms:
         return self.match([(part, self.unit(part)) for part in parts])
 
     def match(
-        self, measured: Iterable[tuple[Formula, Scaling | None]], normalised: Iterable[Scaling] = ()
+        self,
+        measured: Iterable[tuple[Formula, Scaling | None]],
+        normalised: Iterable[Scaling] = (),
     ) -> Scaling | None:
         """Compare the units of terms; ``normalised`` has the units that are 1 in this comparison only.
 
@@ -201,7 +241,11 @@ class Terms:
                 first = part, unit
             elif not self.equations.equate(first[1], unit, ones):
                 units = (self.equations.reduced(first[1]), self.equations.reduced(unit))
-                self.mismatches.append(Mismatch(self.where, to_text(first[0]), units[0], to_text(part), units[1]))
+                self.mismatches.append(
+                    Mismatch(
+                        self.where, to_text(first[0]), units[0], to_text(part), units[1]
+                    )
+                )
         return None if first is None else first[1]
 
     def compare(self, condition: Compare) -> None:
@@ -214,7 +258,9 @@ class Terms:
             unit = self.unit(node)
             if unit is not None and not self.equations.equate(unit, UNITLESS):
                 reduced = self.equations.reduced(unit)
-                self.mismatches.append(Mismatch(self.where, to_text(node), reduced, to_text(inside), None))
+                self.mismatches.append(
+                    Mismatch(self.where, to_text(node), reduced, to_text(inside), None)
+                )
         return UNITLESS
 
     def unit(self, node: Formula) -> Scaling | None:
@@ -255,7 +301,11 @@ class Terms:
         """Return the unit of a sum over integers, of an integral, or of an extremum."""
         is_real = isinstance(node, Integral | Infimum | Supremum)
         self.integrals += is_real
-        index = unknown_unit(f"{node.index} of integral {self.integrals}") if is_real else UNITLESS
+        index = (
+            unknown_unit(f"{node.index} of integral {self.integrals}")
+            if is_real
+            else UNITLESS
+        )
         if is_real:
             limits = [(limit, self.unit(limit)) for limit in (node.lo, node.hi)]
             self.match([(Name(node.index), index), *limits])
@@ -267,7 +317,9 @@ class Terms:
         self.bound = outside
         return body + index if isinstance(node, Integral) and body is not None else body
 
-    def call(self, node: Formula, name: str, args: tuple[Formula, ...]) -> Scaling | None:
+    def call(
+        self, node: Formula, name: str, args: tuple[Formula, ...]
+    ) -> Scaling | None:
         """Return the unit of a function's value."""
         counts = COUNTS.get(name, ())
         measured = [arg for place, arg in enumerate(args) if place not in counts]
@@ -289,7 +341,14 @@ class Terms:
             case "poisson_sampled" | "batch_sampled" | "self_composed":
                 self.plain(args[1:], node)
                 return self.unit(args[0])
-            case "delta_of" | "epsilon_of" | "renyi_of" | "zcdp_of" | "pure_epsilon_of" | "shuffled":
+            case (
+                "delta_of"
+                | "epsilon_of"
+                | "renyi_of"
+                | "zcdp_of"
+                | "pure_epsilon_of"
+                | "shuffled"
+            ):
                 self.unit(args[0])
                 return self.plain(args[1:], node)
         if name in self.abbreviations:
@@ -303,7 +362,9 @@ class Terms:
             return self.lookup(name)
         letters, value = self.abbreviations[name]
         outside = self.bound
-        units = {letter: self.unit(arg) for letter, arg in zip(letters, args, strict=False)}
+        units = {
+            letter: self.unit(arg) for letter, arg in zip(letters, args, strict=False)
+        }
         self.bound = {**outside, **units}
         unit = self.unit(value)
         self.bound = outside

@@ -1,8 +1,10 @@
 """Audit a mechanism: a lower confidence bound on epsilon from its outputs on two neighbouring data sets.
 
-Assumptions: given the data set, calls are independent of each other. The two data sets are neighbours under the
-definition that the claim uses. With the law "gaussian", outputs are also Gaussian, with the same covariance on both
-data sets. The result is a lower bound. An audit can refute a claim, but it never shows that a mechanism is private.
+Assumptions: given the data set, calls are independent of each other. The two data sets
+are neighbours under the definition that the claim uses. With the law "gaussian",
+outputs are also Gaussian, with the same covariance on both data sets. The result is a
+lower bound. An audit can refute a claim, but it never shows that a mechanism is
+private.
 
 "Not refuted" is only informative together with the power of the audit: the smallest fault that an audit of this size
 would detect.
@@ -38,14 +40,21 @@ from dpverify.privacy.audit.records import (
 )
 from dpverify.privacy.audit.sampling import AuditBackend, Draws, Mechanism, Source
 from dpverify.privacy.gaussian import mu_of
-from dpverify.privacy.noncentral_f import MAX_NONCENTRALITY, MAX_TOTAL, noncentrality_of, quantile
+from dpverify.privacy.noncentral_f import (
+    MAX_NONCENTRALITY,
+    MAX_TOTAL,
+    noncentrality_of,
+    quantile,
+)
 from dpverify.shared_types import ReportProgress
 
 TARGET_POWER = 0.9  # probability with which the smallest detectable fault is detected
 
-THRESHOLD_ERROR = 0.45  # distance of a learned threshold from the best one, in standard deviations of the noise
+# distance of a learned threshold from the best one, in standard deviations of the noise
+THRESHOLD_ERROR = 0.45
 
-# thresholds, measured from the midpoint of the means in standard deviations of the noise
+# thresholds, measured from the midpoint of the means in standard deviations of the
+# noise
 THRESHOLD_PLACES = np.linspace(0.0, 8.0, 161)
 
 RATIO_STEP = 1.1  # ratio of consecutive tried ratios of sigmas
@@ -54,7 +63,8 @@ RATIO_STEP = 1.1  # ratio of consecutive tried ratios of sigmas
 STEP_PARTS = 8
 RATIO_REFINEMENTS = 4
 
-LARGEST_RATIO = 1e3  # about the largest ratio of the claimed sigma to the real one that is tried
+# about the largest ratio of the claimed sigma to the real one that is tried
+LARGEST_RATIO = 1e3
 
 
 def power_of_any(epsilon: float, delta: float, trials: int, alpha: float) -> Power:
@@ -68,8 +78,12 @@ def power_of_any(epsilon: float, delta: float, trials: int, alpha: float) -> Pow
         return Power(chance=TARGET_POWER, shortfall=None, largest_epsilon=0.0)
     return Power(
         chance=TARGET_POWER,
-        shortfall=_shortfall(lambda mu: _is_refuted(mu, epsilon, delta, trials, alpha), claimed),
-        n_for_15_percent=_smallest_n(lambda n: bool(_is_refuted(short, epsilon, delta, rounds(n), alpha).all())),
+        shortfall=_shortfall(
+            lambda mu: _is_refuted(mu, epsilon, delta, trials, alpha), claimed
+        ),
+        n_for_15_percent=_smallest_n(
+            lambda n: bool(_is_refuted(short, epsilon, delta, rounds(n), alpha).all())
+        ),
         largest_epsilon=number(largest_bound(trials, delta, alpha)),
     )
 
@@ -80,14 +94,22 @@ def rounds(n: int) -> int:
     return total - training_rounds(total, 1)
 
 
-def _is_refuted(mu: Floats, epsilon: float, delta: float, trials: int, alpha: float) -> Bits:
+def _is_refuted(
+    mu: Floats, epsilon: float, delta: float, trials: int, alpha: float
+) -> Bits:
     """Return, for each mu, whether N(0, 1) against N(mu, 1) is refuted with probability ``TARGET_POWER``."""
     if trials < 1:
         return np.zeros(len(mu), dtype=np.bool_)
     steps = round(THRESHOLD_ERROR / float(THRESHOLD_PLACES[1]))
-    right, wrong = (trials * special.ndtr(shift[:, None] - THRESHOLD_PLACES) for shift in (mu / 2.0, -mu / 2.0))
+    right, wrong = (
+        trials * special.ndtr(shift[:, None] - THRESHOLD_PLACES)
+        for shift in (mu / 2.0, -mu / 2.0)
+    )
     error = np.sqrt(1.0 / np.maximum(right, 1e-9) + 1.0 / np.maximum(wrong, 1.0))
-    bound = nearly_lower_epsilon(right, wrong, trials, delta, alpha) - float(special.ndtri(TARGET_POWER)) * error
+    bound = (
+        nearly_lower_epsilon(right, wrong, trials, delta, alpha)
+        - float(special.ndtri(TARGET_POWER)) * error
+    )
     worse = np.minimum(bound[:, : -2 * steps], bound[:, 2 * steps :])
     result: Bits = (worse.max(axis=1) > epsilon) & (mu > 0.0) & (mu < math.inf)
     return result
@@ -95,13 +117,19 @@ def _is_refuted(mu: Floats, epsilon: float, delta: float, trials: int, alpha: fl
 
 def _smallest_n(is_enough: Callable[[int], bool]) -> int | None:
     """Return the smallest n with two significant digits that is enough, by bisection."""
-    choices = [digits * 10 ** (exponent - 1) for exponent in range(1, 8) for digits in range(10, 100)]
+    choices = [
+        digits * 10 ** (exponent - 1)
+        for exponent in range(1, 8)
+        for digits in range(10, 100)
+    ]
     place = bisect_left(choices, True, key=is_enough)
     return choices[place] if place < len(choices) else None
 
 
 @lru_cache(maxsize=64)
-def power_of_gaussian(epsilon: float, delta: float, n: int, rank: int, alpha: float) -> Power:
+def power_of_gaussian(
+    epsilon: float, delta: float, n: int, rank: int, alpha: float
+) -> Power:
     """Return the power of the audit with a Gaussian law in ``rank`` dimensions, from the noncentral F distribution.
 
     The result is cached because audits of one claim in a loop over seeds or mechanisms have the same power.
@@ -114,12 +142,20 @@ def power_of_gaussian(epsilon: float, delta: float, n: int, rank: int, alpha: fl
     if null > MAX_TOTAL:
         z = float(special.ndtri(1.0 - alpha) + special.ndtri(TARGET_POWER))
         ratio = 1.0 + z * math.sqrt(2.0 / n + claimed**2 / (2.0 * second)) / claimed
-        return Power(chance=TARGET_POWER, shortfall=1.0 - 1.0 / ratio, largest_epsilon="inf")
+        return Power(
+            chance=TARGET_POWER, shortfall=1.0 - 1.0 / ratio, largest_epsilon="inf"
+        )
     critical = quantile(rank, second, null, 1.0 - alpha)
     if rank * critical > MAX_NONCENTRALITY:
         return Power(chance=TARGET_POWER, shortfall=None, largest_epsilon="inf")
-    detectable = math.sqrt(noncentrality_of(critical, rank, second, 1.0 - TARGET_POWER) * 2.0 / n)
-    shortfall = 1.0 - claimed / detectable if 0.0 < claimed < detectable <= claimed * LARGEST_RATIO else None
+    detectable = math.sqrt(
+        noncentrality_of(critical, rank, second, 1.0 - TARGET_POWER) * 2.0 / n
+    )
+    shortfall = (
+        1.0 - claimed / detectable
+        if 0.0 < claimed < detectable <= claimed * LARGEST_RATIO
+        else None
+    )
     return Power(chance=TARGET_POWER, shortfall=shortfall, largest_epsilon="inf")
 
 
@@ -179,16 +215,25 @@ def audit(
     else:
         finding = play(draws, n, delta, 1.0 - confidence, score, report, epsilon)
     return AuditResult(
-        mechanism=name or str(getattr(mechanism, "__qualname__", type(mechanism).__name__)),
+        mechanism=name
+        or str(getattr(mechanism, "__qualname__", type(mechanism).__name__)),
         law=law,
-        verdict="no claim" if claim is None else "refuted" if finding.epsilon > claim.epsilon else "not refuted",
+        verdict="no claim"
+        if claim is None
+        else "refuted"
+        if finding.epsilon > claim.epsilon
+        else "not refuted",
         claim=claim,
         p_value=None if claim is None else _p_value(claim.epsilon, finding),
         bound=Bound(
-            epsilon=number(finding.epsilon), delta=delta, mu=None if finding.mu is None else number(finding.mu)
+            epsilon=number(finding.epsilon),
+            delta=delta,
+            mu=None if finding.mu is None else number(finding.mu),
         ),
         confidence=confidence,
-        evidence=AuditEvidence(**{name: getattr(finding, name) for name in AuditEvidence.__struct_fields__}),
+        evidence=AuditEvidence(
+            **{name: getattr(finding, name) for name in AuditEvidence.__struct_fields__}
+        ),
         power=None if claim is None else _power(claim, law, finding, 1.0 - confidence),
         n=n,
         seed=seed,
@@ -218,16 +263,31 @@ def _p_value(epsilon: float, finding: AuditFinding) -> float:
 
 def _power(claim: AuditClaim, law: Law, finding: AuditFinding, alpha: float) -> Power:
     if law == "gaussian":
-        return power_of_gaussian(claim.epsilon, claim.delta, finding.trials // 2, finding.rank, alpha)
-    return power_of_any(claim.epsilon, claim.delta, finding.trials, alpha * finding.share)
+        return power_of_gaussian(
+            claim.epsilon, claim.delta, finding.trials // 2, finding.rank, alpha
+        )
+    return power_of_any(
+        claim.epsilon, claim.delta, finding.trials, alpha * finding.share
+    )
 
 
 def check_arguments(
-    epsilon: float | None, delta: float, n: int, confidence: float, law: str, score: UserScore | None, seed: int
+    epsilon: float | None,
+    delta: float,
+    n: int,
+    confidence: float,
+    law: str,
+    score: UserScore | None,
+    seed: int,
 ) -> None:
     """Raise an AuditError if an argument of an audit is out of range."""
     rules = (
-        ("epsilon", epsilon, "must be finite and at least 0", epsilon is None or 0.0 <= epsilon < math.inf),
+        (
+            "epsilon",
+            epsilon,
+            "must be finite and at least 0",
+            epsilon is None or 0.0 <= epsilon < math.inf,
+        ),
         ("delta", delta, "must be at least 0 and below 1", 0.0 <= delta < 1.0),
         ("n", n, f"must be between 1 and {MOST_SAMPLES}", 1 <= n <= MOST_SAMPLES),
         ("confidence", confidence, "must lie between 0 and 1", 0.0 < confidence < 1.0),
@@ -238,4 +298,6 @@ def check_arguments(
         if not is_satisfied:
             raise AuditError(f"{name}: {value}: {rule}")
     if law == "gaussian" and score is not None:
-        raise AuditError("score: is for the law 'any' only; with the law 'gaussian' the score is known")
+        raise AuditError(
+            "score: is for the law 'any' only; with the law 'gaussian' the score is known"
+        )

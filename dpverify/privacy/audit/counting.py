@@ -2,48 +2,59 @@
 
 **Independent rounds**, without any assumption on the mechanism's output distribution.
 
-The game. In each round a fair coin b is tossed and the mechanism is run on the data set D_b. A rule that was fixed
-beforehand looks at the output and guesses "D_0" or "D_1", or abstains. After N independent rounds, K guesses are right
-and J are wrong.
+The game. In each round a fair coin b is tossed and the mechanism is run on the data set
+D_b. A rule that was fixed beforehand looks at the output and guesses "D_0" or "D_1", or
+abstains. After N independent rounds, K guesses are right and J are wrong.
 
-The statement. Let the mechanism be (epsilon, delta)-DP, ``s = e^epsilon / (1 + e^epsilon)``, and c a whole number with
-``P(Bin(N, delta) > c) <= alpha - a``. Then, with K and J random and the inner probability a function of them,
+The statement. Let the mechanism be (epsilon, delta)-DP, ``s = e^epsilon / (1 +
+e^epsilon)``, and c a whole number with ``P(Bin(N, delta) > c) <= alpha - a``. Then,
+with K and J random and the inner probability a function of them,
 
     P( P(Bin(K - c + J, s) >= K - c) <= a ) <= alpha.
 
-So every epsilon at which the inner probability is at most a is excluded at level alpha. The smallest epsilon that is
-not excluded is the log odds of the Clopper-Pearson lower limit for K - c successes in K - c + J trials.
+So every epsilon at which the inner probability is at most a is excluded at level alpha.
+The smallest epsilon that is not excluded is the log odds of the Clopper-Pearson lower
+limit for K - c successes in K - c + J trials.
 
 Proof.
 
 1. The coin pools both tails. Let A and B be the sets of outputs at which the rule guesses D_1 and D_0. A round is right
-   with probability ``pi = (P_1(A) + P_0(B)) / 2`` and wrong with probability ``kappa = (P_0(A) + P_1(B)) / 2``. Rounds
-   are independent and identically distributed, so that (K, J, N - K - J) is exactly multinomial. (If the number of runs
-   on each data set were fixed, K and J would be sums of binomials with different means. Hoeffding (1956) shows that
-   such a sum is more concentrated than one binomial of the same mean, but only for tails at least one away from that
-   mean, and makes no statement on the ratio of two such sums.)
+   with probability ``pi = (P_1(A) + P_0(B)) / 2`` and wrong with probability ``kappa =
+   (P_0(A) + P_1(B)) / 2``. Rounds are independent and identically distributed, so that
+   (K, J, N - K - J) is exactly multinomial. (If the number of runs on each data set
+   were fixed, K and J would be sums of binomials with different means. Hoeffding (1956)
+   shows that such a sum is more concentrated than one binomial of the same mean, but
+   only for tails at least one away from that mean, and makes no statement on the ratio
+   of two such sums.)
 2. Privacy of the two events, ``P_1(A) <= e^epsilon P_0(A) + delta`` and ``P_0(B) <= e^epsilon P_1(B) + delta``, gives
-   ``pi <= e^epsilon kappa + delta``. So ``pi = r + d`` with ``r <= e^epsilon kappa`` and ``0 <= d <= delta``.
+   ``pi <= e^epsilon kappa + delta``. So ``pi = r + d`` with ``r <= e^epsilon kappa``
+   and ``0 <= d <= delta``.
 3. Mark each right round with probability d/pi, independently. The number of marks is M ~ Bin(N, d), so that
    ``P(M > c) <= P(Bin(N, delta) > c) <= alpha - a``.
 4. Condition on the set of rounds with an unmarked guess, and let g be their number. Each of these guesses is right with
-   probability ``r/(r + kappa) <= s``, independently. So given g, ``K - M`` is binomial with a success probability of at
-   most s, and ``P(Bin(g, s) >= x)`` at ``x = K - M`` is at most a with probability at most a.
+   probability ``r/(r + kappa) <= s``, independently. So given g, ``K - M`` is binomial
+   with a success probability of at most s, and ``P(Bin(g, s) >= x)`` at ``x = K - M``
+   is at most a with probability at most a.
 5. ``P(Bin(k + j, s) >= k)``, the probability of at most j failures in k + j trials, decreases in k. If M <= c, it is
-   therefore larger for K - c than for K - M, with the same J: an epsilon that K - M does not exclude is not excluded by
-   K - c. The exceptional events of steps 3 and 4 have probability at most ``(alpha - a) + a``. QED.
+   therefore larger for K - c than for K - M, with the same J: an epsilon that K - M
+   does not exclude is not excluded by K - c. The exceptional events of steps 3 and 4
+   have probability at most ``(alpha - a) + a``. QED.
 
-Steps 3 and 4 do not need identically distributed rounds. It is enough that rounds are independent and each call is
-(epsilon, delta)-DP. The bound then holds for the largest epsilon of the calls.
+Steps 3 and 4 do not need identically distributed rounds. It is enough that rounds are
+independent and each call is (epsilon, delta)-DP. The bound then holds for the largest
+epsilon of the calls.
 
-**One run** whose privacy is a whole curve (f-DP): a bound on the number of right guesses.
+**One run** whose privacy is a whole curve (f-DP): a bound on the number of right
+guesses.
 
-Let m examples have independent fair coins. Exactly r of the coins are guessed from the released output, and R guesses
-are right. An event of probability p on one data set has at least the probability g(p) on its neighbours, where g is the
-trade-off curve, a convex function. (Mahloujifar, Melis and Chaudhuri 2024 use the same curve.)
+Let m examples have independent fair coins. Exactly r of the coins are guessed from the
+released output, and R guesses are right. An event of probability p on one data set has
+at least the probability g(p) on its neighbours, where g is the trade-off curve, a
+convex function. (Mahloujifar, Melis and Chaudhuri 2024 use the same curve.)
 
-*Inequality.* Take the event "the guess of example i is right, and R >= v". If coin i is flipped, the same release makes
-this guess wrong, and the number of right guesses is R - 1. The flipped coins are again fair, so that
+*Inequality.* Take the event "the guess of example i is right, and R >= v". If coin i is
+flipped, the same release makes this guess wrong, and the number of right guesses is R -
+1. The flipped coins are again fair, so that
 
     P[i is wrong, R >= v - 1] >= g(P[i is right, R >= v]).
 
@@ -51,13 +62,16 @@ The mean over all m examples, with g convex, gives for every v
 
     E[(r - R) 1{R >= v - 1}] / m >= g(E[R 1{R >= v}] / m).                                                         (1)
 
-*Bound.* Let P[R >= v] = beta. If probability mass at R = j is moved to R = j - 1, the right side of (1) decreases, and
-the left side increases for each index up to j. So all mass above v may be moved to v. Then, from j = v - 1 down, all
-mass at j that (1) does not need at the index j + 1 may be moved to j - 1. The remaining masses, from v down, are the
-least ones that satisfy (1). If their sum exceeds 1, P[R >= v] is less than beta.
+*Bound.* Let P[R >= v] = beta. If probability mass at R = j is moved to R = j - 1, the
+right side of (1) decreases, and the left side increases for each index up to j. So all
+mass above v may be moved to v. Then, from j = v - 1 down, all mass at j that (1) does
+not need at the index j + 1 may be moved to j - 1. The remaining masses, from v down,
+are the least ones that satisfy (1). If their sum exceeds 1, P[R >= v] is less than
+beta.
 
-*Rounding.* The computed masses are those of a curve that is smaller by a factor of 1 - 1e-9, which exceeds all rounding
-errors. A smaller curve needs less mass, so that errors make the bound larger, never smaller.
+*Rounding.* The computed masses are those of a curve that is smaller by a factor of 1 -
+1e-9, which exceeds all rounding errors. A smaller curve needs less mass, so that errors
+make the bound larger, never smaller.
 
 For pure epsilon-DP the bound is within a tenth of the binomial bound of Steinke, Nasr and Jagielski. It is smaller for
 a curve, or for few guesses with a delta above 0.
@@ -77,7 +91,9 @@ from scipy.special import ndtr, ndtri
 
 from dpverify.privacy.audit.records import Floats
 
-DELTA_SHARE = 0.1  # largest fraction of alpha that is spent on the number of rounds that delta may have decided
+# largest fraction of alpha that is spent on the number of rounds that delta may have
+# decided
+DELTA_SHARE = 0.1
 
 
 @lru_cache(maxsize=64)
@@ -92,28 +108,38 @@ def allowance(trials: int, delta: float, alpha: float) -> tuple[int, float]:
         return trials, alpha
     mean = trials * delta
     rare = -math.log(DELTA_SHARE * alpha)
-    enough = math.ceil(mean + math.sqrt(2.0 * mean * rare) + rare)  # by Bernstein's inequality
+    # by Bernstein's inequality
+    enough = math.ceil(mean + math.sqrt(2.0 * mean * rare) + rare)
     choices = range(min(trials, enough))
-    rounds = bisect_left(choices, True, key=lambda c: _above(c, trials, delta) <= DELTA_SHARE * alpha)
+    rounds = bisect_left(
+        choices, True, key=lambda c: _above(c, trials, delta) <= DELTA_SHARE * alpha
+    )
     return rounds, alpha - _above(rounds, trials, delta)
 
 
-def lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha: float) -> Floats:
+def lower_epsilon(
+    right: Floats, wrong: Floats, trials: int, delta: float, alpha: float
+) -> Floats:
     """Lower bound on epsilon at delta, at least 0, from right and wrong guesses of one rule fixed before the rounds."""
     c, a = allowance(trials, delta, alpha)
-    right_after_loss, lost = np.broadcast_arrays(np.maximum(np.asarray(right, dtype=np.float64) - c, 0.0), wrong)
+    right_after_loss, lost = np.broadcast_arrays(
+        np.maximum(np.asarray(right, dtype=np.float64) - c, 0.0), wrong
+    )
     safe = np.maximum(right_after_loss, 1e-300)
     share = np.asarray(special.betaincinv(safe, lost + 1.0, a))
     complement = np.array(1.0 - share)
     near = share > 0.9
-    complement[near] = special.betainccinv(lost[near] + 1.0, safe[near], a)  # avoids cancellation
+    # avoids cancellation
+    complement[near] = special.betainccinv(lost[near] + 1.0, safe[near], a)
     with np.errstate(divide="ignore"):
         odds = np.log(share) - np.log(complement)
     bound: Floats = np.where(right_after_loss > 0.0, np.maximum(odds, 0.0), 0.0)
     return bound
 
 
-def nearly_lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha: float) -> Floats:
+def nearly_lower_epsilon(
+    right: Floats, wrong: Floats, trials: int, delta: float, alpha: float
+) -> Floats:
     """Approximate :func:`lower_epsilon`, by Paulson's approximation of the F quantile; only for comparing thresholds.
 
     No statement about a mechanism may depend on this approximation.
@@ -139,7 +165,9 @@ def largest_bound(trials: int, delta: float, alpha: float) -> float:
     return float(bound) if math.isfinite(float(bound)) else math.inf
 
 
-def largest_refuted(is_refuted: Callable[[float], bool], limit: float, width: float = 1e-9) -> float:
+def largest_refuted(
+    is_refuted: Callable[[float], bool], limit: float, width: float = 1e-9
+) -> float:
     """Return the largest refuted value up to a limit, with relative error ``width``; 0 if 0 is not refuted."""
     if not is_refuted(0.0):
         return 0.0
@@ -156,14 +184,19 @@ def largest_refuted(is_refuted: Callable[[float], bool], limit: float, width: fl
 
 def _above(count: int, trials: int, chance: float) -> float:
     """Return P(Bin(trials, chance) > count)."""
-    return 0.0 if count >= trials else float(special.betainc(count + 1, trials - count, chance))
+    return (
+        0.0
+        if count >= trials
+        else float(special.betainc(count + 1, trials - count, chance))
+    )
 
 
 Tradeoff: TypeAlias = Callable[[float], float]
 """Smallest probability, on a neighbouring data set, of an event with the given probability."""
 
 SMALLER = 1.0 - 1e-9  # factor of a curve that covers rounding errors
-NEGLIGIBLE = 1e-18  # smaller masses of one number of right guesses are left out, which decreases the sum
+# smaller masses of one number of right guesses are left out, which decreases the sum
+NEGLIGIBLE = 1e-18
 STEP = 1e-4  # accuracy of the logarithm of a probability
 
 
@@ -178,7 +211,9 @@ def gaussian_tradeoff(mu: float) -> Tradeoff:
 
 def curve_tradeoff(points: Sequence[tuple[float, float]]) -> Tradeoff:
     """Return the trade-off curve of a mechanism that is (epsilon, delta)-DP for each of the points."""
-    factors = [(math.exp(-epsilon), math.exp(epsilon), delta) for epsilon, delta in points]
+    factors = [
+        (math.exp(-epsilon), math.exp(epsilon), delta) for epsilon, delta in points
+    ]
 
     def least_chance(chance: float) -> float:
         return max(
@@ -189,7 +224,9 @@ def curve_tradeoff(points: Sequence[tuple[float, float]]) -> Tradeoff:
     return least_chance
 
 
-def least_mass(tradeoff: Tradeoff, examples: int, guesses: int, right: int, chance: float) -> float:
+def least_mass(
+    tradeoff: Tradeoff, examples: int, guesses: int, right: int, chance: float
+) -> float:
     """Return the least total mass if ``right`` or more guesses are right with probability ``chance``.
 
     A result above 1 shows that no distribution has this probability.
@@ -208,7 +245,9 @@ def least_mass(tradeoff: Tradeoff, examples: int, guesses: int, right: int, chan
     return total * SMALLER
 
 
-def is_rarer(tradeoff: Tradeoff, examples: int, guesses: int, right: int, level: float) -> bool:
+def is_rarer(
+    tradeoff: Tradeoff, examples: int, guesses: int, right: int, level: float
+) -> bool:
     """Return whether at least ``right`` right guesses have a probability below ``level`` under the curve."""
     return least_mass(tradeoff, examples, guesses, right, level) > 1.0
 

@@ -11,18 +11,39 @@ from itertools import islice
 
 import numpy as np
 
-from dpverify.privacy.audit.gaussian import MIN_LAW_OUTPUTS, Sides, add_outputs, bound_mu, check_law
+from dpverify.privacy.audit.gaussian import (
+    MIN_LAW_OUTPUTS,
+    Sides,
+    add_outputs,
+    bound_mu,
+    check_law,
+)
 from dpverify.privacy.audit.groups import SortedOutputs, first_half_size
-from dpverify.privacy.audit.learning import Bet, UserScore, learn, repeating_coordinates, sorted_coordinates
+from dpverify.privacy.audit.learning import (
+    Bet,
+    UserScore,
+    learn,
+    repeating_coordinates,
+    sorted_coordinates,
+)
 from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats
-from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Draws, Source, chunks, coins
+from dpverify.privacy.audit.sampling import (
+    BLOCK_CALLS,
+    BLOCK_FLOATS,
+    MOST_FLOATS,
+    Draws,
+    Source,
+    chunks,
+    coins,
+)
 from dpverify.privacy.audit.scores import one_blas_thread
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.shared_types import ReportProgress
 
 MAX_COORDINATES = 8  # largest number of coordinates that are examined
 
-MAX_DEVIATION = 8.0  # standard deviations that count as too far; independent draws exceed this once in 10^14
+# standard deviations that count as too far; independent draws exceed this once in 10^14
+MAX_DEVIATION = 8.0
 
 MIN_OUTPUTS = 30  # fewest outputs on one data set for which a block is examined
 
@@ -35,7 +56,8 @@ class BlockSpread:
     def __init__(self, batched: bool) -> None:
         self._batched = batched
         self._medians: tuple[Floats, Floats] | None = None
-        # per data set and block: the number of outputs, and how many of them are above the median
+        # per data set and block: the number of outputs, and how many of them are above
+        # the median
         self._counts: tuple[list[tuple[int, Floats]], list[tuple[int, Floats]]] = [], []
 
     def add(self, low: Floats, high: Floats) -> None:
@@ -49,7 +71,9 @@ class BlockSpread:
         for which, rows in enumerate((low, high)):
             # a reduction along an axis takes ten times as long
             columns = zip(rows.T, self._medians[which], strict=True)
-            above = np.array([float(np.count_nonzero(column > median)) for column, median in columns])
+            above = np.array(
+                [float(np.count_nonzero(column > median)) for column, median in columns]
+            )
             self._counts[which].append((len(rows), above))
 
     def largest_deviation(self) -> float:
@@ -65,7 +89,9 @@ class BlockSpread:
             above = np.array([count for _, count in blocks])
             share = above.sum(axis=0) / sizes.sum()
             deviation = np.sqrt(sizes * share * (1.0 - share))
-            deviations = np.abs(above - sizes * share) / np.where(deviation > 0.0, deviation, math.inf)
+            deviations = np.abs(above - sizes * share) / np.where(
+                deviation > 0.0, deviation, math.inf
+            )
             worst = max(worst, float(deviations.max()))
         return worst
 
@@ -97,11 +123,19 @@ class GaussianHint:
         with np.errstate(over="ignore", invalid="ignore"):
             self._sides = add_outputs(self._sides, low, high)
 
-    def notes(self, delta: float, alpha: float, claimed: float | None) -> tuple[str, ...]:
+    def notes(
+        self, delta: float, alpha: float, claimed: float | None
+    ) -> tuple[str, ...]:
         """Return a note on the bound under the law "gaussian"; empty if outputs contradict that law or are too few."""
-        if self._sides is None or min(side.count for side in self._sides) < MIN_LAW_OUTPUTS:
+        if (
+            self._sides is None
+            or min(side.count for side in self._sides) < MIN_LAW_OUTPUTS
+        ):
             return ()
-        if not all(np.isfinite(side.fourth).all() and np.isfinite(side.products).all() for side in self._sides):
+        if not all(
+            np.isfinite(side.fourth).all() and np.isfinite(side.products).all()
+            for side in self._sides
+        ):
             return ()
         try:
             check_law(*self._sides)
@@ -113,7 +147,9 @@ class GaussianHint:
         epsilon = epsilon_of(mu, delta)
         text = f"outputs do not contradict a Gaussian law; if that is given, epsilon >= {epsilon:.4g}"
         if claimed is not None and epsilon > claimed:
-            return (f"{text}, which is more than is claimed: nothing is decided here, the law 'gaussian' judges it",)
+            return (
+                f"{text}, which is more than is claimed: nothing is decided here, the law 'gaussian' judges it",
+            )
         return (f"{text} (see the law 'gaussian')",)
 
 
@@ -164,7 +200,11 @@ def play(
         spread, hint = BlockSpread(source.batched), GaussianHint()
         first = chunks(training, min(size, max(1, training // 2)))
         blocks = draws.drawn([*first, *chunks(total - training, size)])
-        x, b, done = np.empty((training, source.dimension)), np.empty(training, dtype=np.bool_), 0
+        x, b, done = (
+            np.empty((training, source.dimension)),
+            np.empty(training, dtype=np.bool_),
+            0,
+        )
         for outputs, block_coins in islice(blocks, len(first)):
             end = done + len(outputs)
             x[done:end], b[done:end] = outputs, block_coins.bits
@@ -194,7 +234,9 @@ def play(
                 ordered=ordered,
             )
         repeats = _repeats(x, ordered)
-        finding = finding._replace(rule=bets[0].guesser.name, training=training, notes=repeats)
+        finding = finding._replace(
+            rule=bets[0].guesser.name, training=training, notes=repeats
+        )
         del x, scalars, ordered
         for outputs, block_coins in blocks:
             with one_blas_thread(source.dimension):
@@ -206,7 +248,9 @@ def play(
             done += len(outputs)
             report(done, total, "guessing")
         with one_blas_thread(source.dimension):
-            finding = finding._replace(notes=finding.notes + spread.notes() + hint.notes(delta, alpha, claimed))
+            finding = finding._replace(
+                notes=finding.notes + spread.notes() + hint.notes(delta, alpha, claimed)
+            )
     except KeyboardInterrupt:
         finding = finding._replace(interrupted=True)
 
@@ -228,7 +272,9 @@ def play(
 
 
 def _block(total: int, source: Source) -> int:
-    parts, limit = (10, BLOCK_FLOATS // source.dimension) if source.batched else (20, BLOCK_CALLS)
+    parts, limit = (
+        (10, BLOCK_FLOATS // source.dimension) if source.batched else (20, BLOCK_CALLS)
+    )
     return 2 * max(1, min(total // parts, limit) // 2)
 
 
@@ -239,7 +285,9 @@ def _repeats(x: Floats, ordered: Floats) -> tuple[str, ...]:
     different = len(np.unique(x, axis=0))
     if different == len(x):
         return ()
-    return (f"outputs repeat: {different} different ones among the {len(x)} of the training rounds",)
+    return (
+        f"outputs repeat: {different} different ones among the {len(x)} of the training rounds",
+    )
 
 
 def _with_shape(user: UserScore, shape: tuple[int, ...]) -> UserScore:

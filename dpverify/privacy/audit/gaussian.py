@@ -1,12 +1,14 @@
 """The audit with a Gaussian law: one covariance, and a mean that depends on the data set.
 
-Such a mechanism is exactly as private as N(0, 1) against N(mu, 1), where mu is the Mahalanobis distance of the two
-means, because the log likelihood ratio is that linear score. Take n outputs on each data set, and let S be the pooled
-covariance with ``nu = 2 n - 2`` degrees of freedom. Then Hotelling's statistic
-``F = (n/2) diff^T S^-1 diff (nu - d + 1) / (nu d)`` has exactly the noncentral F distribution with d and nu - d + 1
-degrees of freedom and noncentrality ``(n/2) mu^2``. Its distribution function decreases in mu, so that the mu at which
-it equals the confidence is an exact lower bound. The exact trade-off of the Gaussian mechanism, which increases in mu,
-converts this bound to epsilon. No direction is learned, so that no outputs are needed for training.
+Such a mechanism is exactly as private as N(0, 1) against N(mu, 1), where mu is the
+Mahalanobis distance of the two means, because the log likelihood ratio is that linear
+score. Take n outputs on each data set, and let S be the pooled covariance with ``nu = 2
+n - 2`` degrees of freedom. Then Hotelling's statistic ``F = (n/2) diff^T S^-1 diff (nu
+- d + 1) / (nu d)`` has exactly the noncentral F distribution with d and nu - d + 1
+degrees of freedom and noncentrality ``(n/2) mu^2``. Its distribution function decreases
+in mu, so that the mu at which it equals the confidence is an exact lower bound. The
+exact trade-off of the Gaussian mechanism, which increases in mu, converts this bound to
+epsilon. No direction is learned, so that no outputs are needed for training.
 
 The statistic only needs sums over the outputs. These sums also show whether the outputs contradict a Gaussian law.
 """
@@ -23,14 +25,22 @@ from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats, num
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, Draws, chunks
 from dpverify.privacy.audit.scores import one_blas_thread, unit_of
 from dpverify.privacy.gaussian import epsilon_of, mu_of
-from dpverify.privacy.noncentral_f import MAX_NONCENTRALITY, MAX_TOTAL, cdf, lower_noncentrality
+from dpverify.privacy.noncentral_f import (
+    MAX_NONCENTRALITY,
+    MAX_TOTAL,
+    cdf,
+    lower_noncentrality,
+)
 from dpverify.shared_types import ReportProgress
 
-MAX_STANDARD_ERRORS = 8.0  # standard deviations of skewness, kurtosis or the ratio of variances that contradict the law
+# standard deviations of skewness, kurtosis or the ratio of variances that contradict
+# the law
+MAX_STANDARD_ERRORS = 8.0
 
 BLOCK_NUMBERS = 1 << 14  # numbers summed at once: few enough for a core's cache
 
-MAX_SERIAL_LENGTH = 1 << 13  # largest length of a dot product for which BLAS starts no threads
+# largest length of a dot product for which BLAS starts no threads
+MAX_SERIAL_LENGTH = 1 << 13
 
 MIN_LAW_OUTPUTS = 1000  # fewest outputs on each data set for which the law is checked
 
@@ -59,7 +69,14 @@ class ClassMoments:
     def _add_numbers(self, x: Floats) -> None:
         """Add outputs of one number. Uses Python floats, because numpy calls on arrays of one number are slow."""
         centre, first, products, third, fourth = (
-            sums.item() for sums in (self.centre, self.first, self.products, self.third, self.fourth)
+            sums.item()
+            for sums in (
+                self.centre,
+                self.first,
+                self.products,
+                self.third,
+                self.fourth,
+            )
         )
         for begin in range(0, len(x), BLOCK_NUMBERS):
             y = x[begin : begin + BLOCK_NUMBERS] - centre
@@ -99,16 +116,23 @@ class ClassMoments:
 
     def deviations(self) -> list[float]:
         """Return the diagonal of the scatter matrix: sums of squared deviations from the mean."""
-        numbers = zip(self.products.diagonal().tolist(), self.mean.tolist(), strict=True)
+        numbers = zip(
+            self.products.diagonal().tolist(), self.mean.tolist(), strict=True
+        )
         return [product - self.count * (mean * mean) for product, mean in numbers]
 
     def shape_scores(self) -> list[tuple[float, float]]:
         """Return a skewness and a kurtosis score per number of an output, about standard normal for Gaussians."""
         sums = (self.first, self.products.diagonal(), self.third, self.fourth)
-        return [_shape_scores(self.count, *numbers) for numbers in zip(*(x.tolist() for x in sums), strict=True)]
+        return [
+            _shape_scores(self.count, *numbers)
+            for numbers in zip(*(x.tolist() for x in sums), strict=True)
+        ]
 
 
-def _shape_scores(n: int, first: float, products: float, third: float, fourth: float) -> tuple[float, float]:
+def _shape_scores(
+    n: int, first: float, products: float, third: float, fourth: float
+) -> tuple[float, float]:
     """Return the scores from the sums over one number, in Python floats, which are faster than numpy calls."""
     mean = first / n
     square = products / n
@@ -116,15 +140,27 @@ def _shape_scores(n: int, first: float, products: float, third: float, fourth: f
     variance = square - mean * mean
     if not variance > 0.0:
         return 0.0, 0.0
-    skewness = (cube - 3.0 * mean * square + 2.0 * mean * mean * mean) / variance / math.sqrt(variance)
-    fourth_power = fourth / n - 4.0 * mean * cube + 6.0 * mean * mean * square - 3.0 * mean * mean * mean * mean
+    skewness = (
+        (cube - 3.0 * mean * square + 2.0 * mean * mean * mean)
+        / variance
+        / math.sqrt(variance)
+    )
+    fourth_power = (
+        fourth / n
+        - 4.0 * mean * cube
+        + 6.0 * mean * mean * square
+        - 3.0 * mean * mean * mean * mean
+    )
     kurtosis = fourth_power / variance / variance - 3.0
     return skewness * math.sqrt(n / 6.0), kurtosis * math.sqrt(n / 24.0)
 
 
 def add_outputs(sides: Sides | None, low: Floats, high: Floats) -> Sides:
     """Return the sums with outputs added, shape (m, d) on each data set; the first outputs define the centres."""
-    sides = sides or (ClassMoments(np.add.reduce(low) / len(low)), ClassMoments(np.add.reduce(high) / len(high)))
+    sides = sides or (
+        ClassMoments(np.add.reduce(low) / len(low)),
+        ClassMoments(np.add.reduce(high) / len(high)),
+    )
     for moments, rows in zip(sides, (low, high), strict=True):
         moments.add(rows)
     return sides
@@ -135,10 +171,16 @@ def check_law(low: ClassMoments, high: ClassMoments) -> None:
     if min(low.count, high.count) < MIN_LAW_OUTPUTS:
         return
     for which, moments in ((0, low), (1, high)):
-        for words, scores in zip(("skewness", "kurtosis"), zip(*moments.shape_scores(), strict=True), strict=True):
+        for words, scores in zip(
+            ("skewness", "kurtosis"),
+            zip(*moments.shape_scores(), strict=True),
+            strict=True,
+        ):
             j, size = _largest(scores)
             if size > MAX_STANDARD_ERRORS:
-                raise _contradiction(f"the {words} of output {j} on data set {which} is {size:.3g} standard errors off")
+                raise _contradiction(
+                    f"the {words} of output {j} on data set {which} is {size:.3g} standard errors off"
+                )
     pairs = list(zip(low.deviations(), high.deviations(), strict=True))
     if any((a > 0.0) != (b > 0.0) for a, b in pairs):
         raise _contradiction("an output has noise on one data set only")
@@ -147,7 +189,9 @@ def check_law(low: ClassMoments, high: ClassMoments) -> None:
     j, size = _largest(ratios)
     if size / math.sqrt(2.0 / low.count + 2.0 / high.count) > MAX_STANDARD_ERRORS:
         times = math.exp(min(ratios[j], 700.0))
-        raise _contradiction(f"the variance of output {j} is {times:.3g} times as large on data set 1")
+        raise _contradiction(
+            f"the variance of output {j} is {times:.3g} times as large on data set 1"
+        )
 
 
 def _largest(values: Sequence[float]) -> tuple[int, float]:
@@ -158,16 +202,22 @@ def _largest(values: Sequence[float]) -> tuple[int, float]:
 
 
 def _contradiction(words: str) -> AuditError:
-    return AuditError(f"law: gaussian: the outputs contradict it ({words}); use the law 'any'")
+    return AuditError(
+        f"law: gaussian: the outputs contradict it ({words}); use the law 'any'"
+    )
 
 
 MOST_DIMENSIONS = 2000  # largest size of an output: the covariance is a matrix
 
-MIN_BLOCK_OUTPUTS = 10_000  # least outputs on each data set per block of a batched mechanism, which has a fixed cost
+# least outputs on each data set per block of a batched mechanism, which has a fixed
+# cost
+MIN_BLOCK_OUTPUTS = 10_000
 
-MIN_EIGENVALUE = 1e-12  # eigenvalue of the correlation matrix below which a direction counts as free of noise
+# eigenvalue of the correlation matrix below which a direction counts as free of noise
+MIN_EIGENVALUE = 1e-12
 
-MIN_MEAN_DIFFERENCE = 1e-9  # difference of the means, in units of the outputs' spread, that exceeds rounding errors
+# difference of the means, in units of the outputs' spread, that exceeds rounding errors
+MIN_MEAN_DIFFERENCE = 1e-9
 
 
 class MuBound(NamedTuple):
@@ -189,7 +239,9 @@ def bound_mu(low: ClassMoments, high: ClassMoments, alpha: float) -> MuBound:
     weight = low.count * high.count / (low.count + high.count)
     squared = weight * distance
     statistic = squared * (freedom - rank + 1) / (freedom * rank)
-    return MuBound(mu_of_statistic(statistic, rank, low.count, high.count, alpha), statistic, rank)
+    return MuBound(
+        mu_of_statistic(statistic, rank, low.count, high.count, alpha), statistic, rank
+    )
 
 
 def _distance(low: ClassMoments, high: ClassMoments, freedom: int) -> tuple[float, int]:
@@ -213,9 +265,13 @@ def _distance(low: ClassMoments, high: ClassMoments, freedom: int) -> tuple[floa
     return float((parts[~silent] ** 2 / values[~silent]).sum()), rank
 
 
-def _distance_of_numbers(low: ClassMoments, high: ClassMoments, freedom: int) -> tuple[float, int]:
+def _distance_of_numbers(
+    low: ClassMoments, high: ClassMoments, freedom: int
+) -> tuple[float, int]:
     """As :func:`_distance` for outputs of one number, in Python floats: numpy calls would dominate the running time."""
-    difference = (high.centre.item() - low.centre.item()) + (high.mean.item() - low.mean.item())
+    difference = (high.centre.item() - low.centre.item()) + (
+        high.mean.item() - low.mean.item()
+    )
     scatter = (low.deviations()[0] + high.deviations()[0]) / freedom
     spread = math.sqrt(max(scatter, 0.0))
     size = max(spread, abs(difference))
@@ -228,12 +284,18 @@ def _distance_of_numbers(low: ClassMoments, high: ClassMoments, freedom: int) ->
     return part * part / value, 1
 
 
-def mu_of_statistic(statistic: float, rank: int, low: int, high: int, alpha: float) -> float:
+def mu_of_statistic(
+    statistic: float, rank: int, low: int, high: int, alpha: float
+) -> float:
     """Return a lower confidence bound on mu from Hotelling's statistic."""
     second = low + high - 1 - rank
     if second < 1:
         return 0.0
-    return math.sqrt(lower_noncentrality(statistic, rank, second, alpha) * (low + high) / (low * high))
+    return math.sqrt(
+        lower_noncentrality(statistic, rank, second, alpha)
+        * (low + high)
+        / (low * high)
+    )
 
 
 def level_of_mu(mu: float, statistic: float, rank: int, n: int) -> float | None:
@@ -244,7 +306,9 @@ def level_of_mu(mu: float, statistic: float, rank: int, n: int) -> float | None:
     return 1.0 - cdf(rank, second, noncentrality, statistic)
 
 
-def sample(draws: Draws, n: int, delta: float, alpha: float, report: ReportProgress) -> AuditFinding:
+def sample(
+    draws: Draws, n: int, delta: float, alpha: float, report: ReportProgress
+) -> AuditFinding:
     """Draw n outputs on each data set and bound epsilon; after Ctrl-C, from the outputs drawn so far."""
     sides: Sides | None = None
     unit = np.ones(1)
@@ -258,21 +322,35 @@ def sample(draws: Draws, n: int, delta: float, alpha: float, report: ReportProgr
             raise AuditError(
                 f"law: gaussian: outputs have {source.dimension} numbers: must be at most {MOST_DIMENSIONS}"
             )
-        limit = BLOCK_FLOATS // (2 * source.dimension) if source.batched else BLOCK_CALLS // 2
-        size = max(1, min(max(-(-n // 10), MIN_BLOCK_OUTPUTS if source.batched else 1), limit))
-        for outputs, block_coins in draws.drawn([2 * pairs for pairs in chunks(n, size)]):
+        limit = (
+            BLOCK_FLOATS // (2 * source.dimension)
+            if source.batched
+            else BLOCK_CALLS // 2
+        )
+        size = max(
+            1, min(max(-(-n // 10), MIN_BLOCK_OUTPUTS if source.batched else 1), limit)
+        )
+        for outputs, block_coins in draws.drawn(
+            [2 * pairs for pairs in chunks(n, size)]
+        ):
             split = block_coins.part(outputs)
             if sides is None:
                 unit = unit_of(outputs)
                 is_unscaled = bool((unit == 1.0).all())
             with one_blas_thread(source.dimension):
-                sides = add_outputs(sides, *(split if is_unscaled else (split[0] / unit, split[1] / unit)))
+                sides = add_outputs(
+                    sides,
+                    *(split if is_unscaled else (split[0] / unit, split[1] / unit)),
+                )
             done += len(outputs) // 2
             report(2 * done, 2 * n, "sampling")
     except KeyboardInterrupt:
         interrupted = True
     finding = AuditFinding(
-        rule="likelihood ratio of two Gaussians with one covariance", trials=2 * done, mu=0.0, interrupted=interrupted
+        rule="likelihood ratio of two Gaussians with one covariance",
+        trials=2 * done,
+        mu=0.0,
+        interrupted=interrupted,
     )
     if sides is None or done == 0:
         return finding
@@ -282,10 +360,17 @@ def sample(draws: Draws, n: int, delta: float, alpha: float, report: ReportProgr
     is_certain = rank == 0 or math.isinf(mu)
 
     def epsilon_at(level: float) -> float:
-        return _epsilon(mu if is_certain else mu_of_statistic(statistic, rank, done, done, level), delta)
+        return _epsilon(
+            mu if is_certain else mu_of_statistic(statistic, rank, done, done, level),
+            delta,
+        )
 
     def level_at(epsilon: float) -> float | None:
-        return None if is_certain else level_of_mu(mu_of(epsilon, delta), statistic, rank, done)
+        return (
+            None
+            if is_certain
+            else level_of_mu(mu_of(epsilon, delta), statistic, rank, done)
+        )
 
     return finding._replace(
         epsilon=_epsilon(mu, delta),

@@ -15,7 +15,9 @@ from dpverify.privacy.audit.records import Bits, Floats
 
 Places = NDArray[np.int64]
 
-SINGLE_ROUNDS = 25  # single rounds at each end; beyond them a group holds 1/SINGLE_ROUNDS of the rounds further out
+# single rounds at each end; beyond them a group holds 1/SINGLE_ROUNDS of the rounds
+# further out
+SINGLE_ROUNDS = 25
 
 EVEN_GROUPS = 128  # number of groups of an even division
 
@@ -69,10 +71,15 @@ class SortedOutputs:
     def __init__(self, x: Floats, b: Bits, half: int) -> None:
         first = (x[:half], b[:half])
         second = (x[half:], b[half:])
-        sides = (y.take(np.flatnonzero(side)) for y, bits in (first, second) for side in (~bits, bits))
+        sides = (
+            y.take(np.flatnonzero(side))
+            for y, bits in (first, second)
+            for side in (~bits, bits)
+        )
         self.x, self._before = _merged([np.sort(side) for side in sides])
         self._starts = _starts(self.x)
-        self.halves = self._counts_in_cells(self._starts, _means(self.x, self._starts))  # counts per group in each half
+        # counts per group in each half
+        self.halves = self._counts_in_cells(self._starts, _means(self.x, self._starts))
 
     def cells(self, keys: Floats) -> tuple[Rows, Rows]:
         """Return the counts of each cell of equal keys in each half; cells of a single round are dropped.
@@ -80,12 +87,21 @@ class SortedOutputs:
         ``keys`` are the keys of the sorted numbers.
         """
         starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
-        return self._counts_in_cells(starts, self.x[starts], np.diff(np.append(starts, len(keys))) >= MIN_CELL_ROUNDS)
+        return self._counts_in_cells(
+            starts,
+            self.x[starts],
+            np.diff(np.append(starts, len(keys))) >= MIN_CELL_ROUNDS,
+        )
 
-    def _counts_in_cells(self, starts: Places, x: Floats, selection: Bits | slice = slice(None)) -> tuple[Rows, Rows]:
+    def _counts_in_cells(
+        self, starts: Places, x: Floats, selection: Bits | slice = slice(None)
+    ) -> tuple[Rows, Rows]:
         """Return, for each half and data set, the number of rounds from each start to the next."""
         ends = np.append(starts[1:], len(self.x))[selection]
-        counts = [(before.take(ends) - before.take(starts[selection])).astype(np.float64) for before in self._before]
+        counts = [
+            (before.take(ends) - before.take(starts[selection])).astype(np.float64)
+            for before in self._before
+        ]
         return Rows(x := x[selection, None], *counts[:2]), Rows(x, *counts[2:])
 
     def cuts(self) -> Floats:
@@ -93,14 +109,18 @@ class SortedOutputs:
         low = self.x[self._starts]
         high = self.x[np.append(self._starts[1:], len(self.x)) - 1]
         single = low == high
-        return np.where(single[:-1] & ~single[1:], np.nextafter(high[:-1], np.inf), low[1:])
+        return np.where(
+            single[:-1] & ~single[1:], np.nextafter(high[:-1], np.inf), low[1:]
+        )
 
 
 def _merged(sides: list[Floats]) -> tuple[Floats, list[NDArray[np.int32]]]:
     """Merge sorted lists; also return how many numbers of each list come before each place, and before the end."""
     values = np.concatenate(sides)
     order = np.argsort(values, kind="stable")
-    side = np.repeat(np.arange(len(sides), dtype=np.int8), [len(side) for side in sides]).take(order)
+    side = np.repeat(
+        np.arange(len(sides), dtype=np.int8), [len(side) for side in sides]
+    ).take(order)
     counts = (np.cumsum(side == which, dtype=np.int32) for which in range(len(sides)))
     return values.take(order), [np.append(np.int32(0), count) for count in counts]
 
@@ -114,7 +134,13 @@ def grouped(values: Floats, zeros: Floats, ones: Floats) -> Groups:
     starts = _starts(values, np.append(0.0, np.cumsum(zeros + ones)))
     low = values[starts]
     high = values[np.append(starts[1:], len(values)) - 1]
-    return Groups(low, high, _means(values, starts), np.add.reduceat(zeros, starts), np.add.reduceat(ones, starts))
+    return Groups(
+        low,
+        high,
+        _means(values, starts),
+        np.add.reduceat(zeros, starts),
+        np.add.reduceat(ones, starts),
+    )
 
 
 def _starts(values: Floats, before: Floats | None = None) -> Places:
@@ -127,13 +153,21 @@ def _starts(values: Floats, before: Floats | None = None) -> Places:
     place = _place(ends.astype(np.float64) if before is None else before.take(ends))
     often = place[1:] - place[:-1] >= 1.0
     integer_places = place[:-1].astype(np.int32)
-    starts: Places = runs[np.append(True, (integer_places[1:] > integer_places[:-1]) | often[1:] | often[:-1])]
+    starts: Places = runs[
+        np.append(
+            True, (integer_places[1:] > integer_places[:-1]) | often[1:] | often[:-1]
+        )
+    ]
     return starts
 
 
 def _means(values: Floats, starts: Places) -> Floats:
     ends = np.append(starts[1:], len(values))
-    mean: Floats = np.clip(np.add.reduceat(values, starts) / (ends - starts), values[starts], values[ends - 1])
+    mean: Floats = np.clip(
+        np.add.reduceat(values, starts) / (ends - starts),
+        values[starts],
+        values[ends - 1],
+    )
     return mean
 
 
@@ -144,7 +178,9 @@ def _place(before: Floats) -> Floats:
 
     def from_end(count: Floats) -> Floats:  # of ascending counts
         near, beyond = np.searchsorted(count, (SINGLE_ROUNDS, far))
-        bent = SINGLE_ROUNDS * (1.0 + np.log(np.append(count[near:beyond], far) / SINGLE_ROUNDS))
+        bent = SINGLE_ROUNDS * (
+            1.0 + np.log(np.append(count[near:beyond], far) / SINGLE_ROUNDS)
+        )
         even = bent[-1] + (count[beyond:] - far) * min(1.0, EVEN_GROUPS / total)
         return np.concatenate([count[:near], bent[:-1], even])
 

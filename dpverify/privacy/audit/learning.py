@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 
 from dpverify.foreign import ForeignError, foreign_code
 from dpverify.privacy.audit.counting import lower_epsilon
-from dpverify.privacy.audit.groups import Rows, SortedOutputs, first_half_size, join_rows, rows_of
+from dpverify.privacy.audit.groups import (
+    Rows,
+    SortedOutputs,
+    first_half_size,
+    join_rows,
+    rows_of,
+)
 from dpverify.privacy.audit.records import AuditError, Bits, Floats
 from dpverify.privacy.audit.rules import AuditRule, choose_rule
 from dpverify.privacy.audit.scores import (
@@ -52,8 +58,8 @@ WIDTHS = (2.0**-10, 2.0**-20)  # widths of cells, in units of the interquartile 
 class View(NamedTuple):
     """The input of a rule in a round: the output, optionally with the residual of the previous round's output."""
 
-    # Mean output on each data set, if the previous round is an input. Then only every second round is judged, so that
-    # judged rounds share no outputs.
+    # Mean output on each data set, if the previous round is an input. Then only every
+    # second round is judged, so that judged rounds share no outputs.
     means: tuple[Floats, Floats] | None = None
     first: int = 0  # index at which the first pair of rounds starts: 0 or 1
 
@@ -69,7 +75,11 @@ class View(NamedTuple):
 
 
 def candidates(
-    x: Floats, b: Bits, serial: bool, user: UserScore | None, ordered: Floats | None = None
+    x: Floats,
+    b: Bits,
+    serial: bool,
+    user: UserScore | None,
+    ordered: Floats | None = None,
 ) -> Iterator[tuple[View, Learner]]:
     """Yield the models with their inputs, simple ones first.
 
@@ -84,7 +94,10 @@ def candidates(
     if d <= MAX_BENT_DIMENSION:
         yield View(), Learner("bent lines in each coordinate", bent)
     if d > 1:
-        yield View(), Learner("quadratic discriminant of independent coordinates", diagonal)
+        yield (
+            View(),
+            Learner("quadratic discriminant of independent coordinates", diagonal),
+        )
     yield View(), Learner("distance from the common mean", distance)
     yield View(), Learner("quadratic discriminant", quadratic)
     if d > 1:
@@ -101,7 +114,12 @@ def candidates(
     if serial:
         means = x[~b].mean(axis=0), x[b].mean(axis=0)
         for first in (0, 1):
-            yield View(means, first), Learner("linear discriminant with the output of the call before", linear)
+            yield (
+                View(means, first),
+                Learner(
+                    "linear discriminant with the output of the call before", linear
+                ),
+            )
     if m // 2 >= MIN_TREE_ROUNDS and 1 < d <= MAX_TREE_DIMENSION:
         yield View(), Learner("boosted trees", trees, steady=False, slow=True)
 
@@ -129,7 +147,9 @@ def validated(user: UserScore) -> Score:
         except ForeignError as error:
             raise AuditError(f"score: {error.reason}") from error
         if value.shape != (len(y),):
-            raise AuditError(f"score: returned shape {value.shape} for {len(y)} outputs: must be one number for each")
+            raise AuditError(
+                f"score: returned shape {value.shape} for {len(y)} outputs: must be one number for each"
+            )
         if np.isnan(value).any():
             raise AuditError("score: returned nan: must be a number")
         return value
@@ -141,11 +161,15 @@ def _table(name: str, key: Key) -> Learner:
     return Learner(name, partial(table, key=key), steady=False, key=key)
 
 
-MIN_ROUNDS = 5  # fewest training rounds on each data set in each half that a model needs
+# fewest training rounds on each data set in each half that a model needs
+MIN_ROUNDS = 5
 
-MAX_ROUNDS = 100_000  # most training rounds in each half that a model uses, unless it looks for rare events
+# most training rounds in each half that a model uses, unless it looks for rare events
+MAX_ROUNDS = 100_000
 
-ROUNDS_PER_NUMBER = 50  # training rounds per number in an output that permit a score on the rounds that trained it
+# training rounds per number in an output that permit a score on the rounds that trained
+# it
+ROUNDS_PER_NUMBER = 50
 
 HANDICAP = 1.05
 """Factor by which the expected bound of a later model must be larger: the best of several estimates is too high."""
@@ -153,7 +177,8 @@ HANDICAP = 1.05
 MAX_DECREASE = 1.25
 """Largest ratio of the bounds expected from halves and from all training rounds; above it, the next model is tried."""
 
-ALPHA_SHARES = {True: 0.8, False: 0.2}  # shares of alpha of the steady model and of the other model, if both are judged
+# shares of alpha of the steady model and of the other model, if both are judged
+ALPHA_SHARES = {True: 0.8, False: 0.2}
 
 COUNT_LEVELS = {True: 1e-4, False: 0.1}
 """Level of bounds from counts of training rounds alone, for steady models and for other models."""
@@ -170,7 +195,8 @@ class Guesser(NamedTuple):
 
     def guess(self, x: Floats, b: Bits) -> tuple[int, int, int]:
         """Guess the coins of rounds; return the numbers of right guesses, wrong guesses, and judged rounds."""
-        with np.errstate(over="ignore", invalid="ignore"):  # an output that overflows may get any guess
+        # an output that overflows may get any guess
+        with np.errstate(over="ignore", invalid="ignore"):
             plain = bool((self.unit == 1.0).all())
             viewed, bits = self.view.rounds(x if plain else x / self.unit, b)
             return *self.rule.guess(self.score(viewed), bits), len(bits)
@@ -195,7 +221,9 @@ class Bet:
         """Return the bound from this rule; ``alpha`` is the total level of all rules."""
         right = np.array(float(self.right))
         wrong = np.array(float(self.wrong))
-        return float(lower_epsilon(right, wrong, self.trials, delta, alpha * self.share))
+        return float(
+            lower_epsilon(right, wrong, self.trials, delta, alpha * self.share)
+        )
 
 
 def learn(
@@ -222,7 +250,13 @@ def learn(
         scalars = None
         ordered = None
     never_rule = AuditRule(-np.inf, np.inf, 0.0)
-    no_rule = Guesser("no rule: nothing tells the data sets apart", unit, View(), _zero_score, never_rule)
+    no_rule = Guesser(
+        "no rule: nothing tells the data sets apart",
+        unit,
+        View(),
+        _zero_score,
+        never_rule,
+    )
     if (x == x[:1]).all():
         return [Bet(no_rule._replace(name="no rule: all outputs are the same"), 1.0)]
     half = first_half_size(len(b))
@@ -235,9 +269,13 @@ def learn(
         ordered = scalars.x[None]
     trials_of: dict[bool, list[_Trial]] = {True: [], False: []}
     for view, learner in candidates(x, b, serial, user, ordered):
-        parts = _parts(x, b, half, scalars if view.means is None else None, view, learner)
+        parts = _parts(
+            x, b, half, scalars if view.means is None else None, view, learner
+        )
         if all(part.fewest >= 2.0 for part in parts):
-            evaluated = _evaluate_model(no_rule, view, learner, parts, (len(b), trials, delta, alpha))
+            evaluated = _evaluate_model(
+                no_rule, view, learner, parts, (len(b), trials, delta, alpha)
+            )
             trials_of[learner.steady].append(evaluated)
     alternative = _best(trials_of[False], no_rule).guesser
     steady = no_rule
@@ -261,7 +299,8 @@ class _Trial(NamedTuple):
 
     guesser: Guesser
     learner: Learner | None = None
-    parts: tuple[Rows, Rows] | None = None  # rounds in each half from which it was learned
+    # rounds in each half from which it was learned
+    parts: tuple[Rows, Rows] | None = None
 
 
 def _best(trials: list[_Trial], no_rule: Guesser) -> _Trial:
@@ -274,20 +313,34 @@ def _best(trials: list[_Trial], no_rule: Guesser) -> _Trial:
 
 
 def _parts(
-    x: Floats, b: Bits, half: int, scalars: SortedOutputs | None, view: View, learner: Learner
+    x: Floats,
+    b: Bits,
+    half: int,
+    scalars: SortedOutputs | None,
+    view: View,
+    learner: Learner,
 ) -> tuple[Rows, Rows]:
     """Return the two halves of the training rounds as inputs of a model."""
     if scalars is not None:
-        return scalars.halves if learner.key is None else scalars.cells(learner.key(scalars.x[:, None])[:, 0])
+        return (
+            scalars.halves
+            if learner.key is None
+            else scalars.cells(learner.key(scalars.x[:, None])[:, 0])
+        )
     row_limit = None if learner.rare else MAX_ROUNDS
     first, second = (
-        rows_of(*view.rounds(x[h][:row_limit], b[h][:row_limit])) for h in (slice(half), slice(half, None))
+        rows_of(*view.rounds(x[h][:row_limit], b[h][:row_limit]))
+        for h in (slice(half), slice(half, None))
     )
     return first, second
 
 
 def _evaluate_model(
-    no_rule: Guesser, view: View, learner: Learner, parts: tuple[Rows, Rows], terms: tuple[int, int, float, float]
+    no_rule: Guesser,
+    view: View,
+    learner: Learner,
+    parts: tuple[Rows, Rows],
+    terms: tuple[int, int, float, float],
 ) -> _Trial:
     """Learn a model on each half, and choose the thresholds on the scores that it gives to the other half.
 
@@ -295,16 +348,30 @@ def _evaluate_model(
     """
     if learner.slow:
         model = learner.learn(parts[0])
-        rule = _rule(model(parts[1].x), parts[1], view, learner, (len(parts[1].x), *terms[1:]))
-        return _Trial(no_rule._replace(name=learner.name, view=view, score=model, rule=rule), learner, parts)
+        rule = _rule(
+            model(parts[1].x), parts[1], view, learner, (len(parts[1].x), *terms[1:])
+        )
+        return _Trial(
+            no_rule._replace(name=learner.name, view=view, score=model, rule=rule),
+            learner,
+            parts,
+        )
     models = learner.learn(parts[0]), learner.learn(parts[1])
     score = np.concatenate([models[1](parts[0].x), models[0](parts[1].x)])
     rows = Rows(*(np.concatenate(pair) for pair in zip(*parts, strict=True)))
     rule = _rule(score, rows, view, learner, terms)
-    return _Trial(no_rule._replace(name=learner.name, view=view, score=_alternate(*models), rule=rule), learner, parts)
+    return _Trial(
+        no_rule._replace(
+            name=learner.name, view=view, score=_alternate(*models), rule=rule
+        ),
+        learner,
+        parts,
+    )
 
 
-def _refit(trial: _Trial, scalars: SortedOutputs | None, terms: tuple[int, int, float, float]) -> Guesser:
+def _refit(
+    trial: _Trial, scalars: SortedOutputs | None, terms: tuple[int, int, float, float]
+) -> Guesser:
     """Learn a steady model again from all training rounds, if there are enough of them, with new thresholds.
 
     The expected bound is not increased beyond that of the two halves, because the model has seen these rounds.
@@ -321,22 +388,41 @@ def _refit(trial: _Trial, scalars: SortedOutputs | None, terms: tuple[int, int, 
     rule = rule._replace(expected=min(rule.expected, guesser.rule.expected))
     if scalars is None or guesser.view.means is not None:
         return guesser._replace(score=final, rule=rule)
-    guesses = (score >= rule.second).astype(np.int8) - (score <= rule.first).astype(np.int8)
-    return guesser._replace(score=_step_function(scalars.cuts(), guesses), rule=rule._replace(first=-1.0, second=1.0))
+    guesses = (score >= rule.second).astype(np.int8) - (score <= rule.first).astype(
+        np.int8
+    )
+    return guesser._replace(
+        score=_step_function(scalars.cuts(), guesses),
+        rule=rule._replace(first=-1.0, second=1.0),
+    )
 
 
-def _rule(score: Floats, rows: Rows, view: View, learner: Learner, terms: tuple[int, int, float, float]) -> AuditRule:
+def _rule(
+    score: Floats,
+    rows: Rows,
+    view: View,
+    learner: Learner,
+    terms: tuple[int, int, float, float],
+) -> AuditRule:
     rounds, trials, delta, alpha = terms
     rounds_per_guess = 1 if view.means is None else 2  # rounds that are judged together
     return choose_rule(
-        score, rows, rounds // rounds_per_guess, trials // rounds_per_guess, delta, alpha, COUNT_LEVELS[learner.steady]
+        score,
+        rows,
+        rounds // rounds_per_guess,
+        trials // rounds_per_guess,
+        delta,
+        alpha,
+        COUNT_LEVELS[learner.steady],
     )
 
 
 def _step_function(cuts: Floats, scores: NDArray[np.int8]) -> Score:
     """Return a piecewise constant score of one number, with values from -1 to 1 that may change at ``cuts``."""
     change = np.flatnonzero(np.diff(scores))
-    steps = list(zip(cuts[change].tolist(), np.diff(scores)[change].tolist(), strict=True))
+    steps = list(
+        zip(cuts[change].tolist(), np.diff(scores)[change].tolist(), strict=True)
+    )
 
     def score(y: Floats) -> Floats:
         result = np.full(len(y), scores[0])

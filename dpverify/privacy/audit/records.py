@@ -56,7 +56,8 @@ class Power(Record, frozen=True, kw_only=True):
     """Smallest detected relative shortfall of a Gaussian mechanism's sigma; None if no shortfall is detected."""
     n_for_15_percent: int | None = None
     """Outputs per data set with which a sigma that is 15% too small is detected; None if more than 10^8 are needed."""
-    largest_epsilon: builtins.float | str  # largest epsilon that an audit of this size can show for any mechanism
+    # largest epsilon that an audit of this size can show for any mechanism
+    largest_epsilon: builtins.float | str
 
 
 class AuditEvidence(Record, frozen=True, kw_only=True):
@@ -90,14 +91,16 @@ class AuditResult(ShownAsTable, Record, frozen=True, kw_only=True):
 
     mechanism: str
     law: Law
-    # ``refuted`` if the bound exceeds the claimed epsilon, else ``not refuted``; an audit never confirms a claim.
+    # ``refuted`` if the bound exceeds the claimed epsilon, else ``not refuted``; an
+    # audit never confirms a claim.
     verdict: Verdict
     claim: AuditClaim | None
-    # Smallest false-alarm probability at which the claim is refuted. If the claim is true, evidence this strong has at
-    # most this probability. Not below 1e-12.
+    # Smallest false-alarm probability at which the claim is refuted. If the claim is
+    # true, evidence this strong has at most this probability. Not below 1e-12.
     p_value: float | None
     bound: Bound
-    confidence: float  # least probability that the bound does not exceed the true epsilon
+    # least probability that the bound does not exceed the true epsilon
+    confidence: float
     evidence: AuditEvidence
     power: Power | None
     n: int  # requested outputs per data set
@@ -105,7 +108,8 @@ class AuditResult(ShownAsTable, Record, frozen=True, kw_only=True):
     dimension: int
     batched: bool
     notes: list[str] = []  # properties of the outputs that matter for the assumptions
-    interrupted: bool = False  # whether Ctrl-C ended the audit early; the bound then uses the outputs drawn so far
+    # whether Ctrl-C ended the audit early; the bound then uses the outputs drawn so far
+    interrupted: bool = False
     schema: int = 1
 
     @property
@@ -129,9 +133,11 @@ class AuditFinding(NamedTuple):
     rank: int = 0  # number of directions with noise; only with the Gaussian law
     notes: tuple[str, ...] = ()
     interrupted: bool = False
-    # the bound as a function of the probability that it exceeds the truth; None if no output was drawn
+    # the bound as a function of the probability that it exceeds the truth; None if no
+    # output was drawn
     epsilon_at: Callable[[float], float] | None = None
-    # its inverse: the probability at which the bound equals a given epsilon, or None if there is no closed form
+    # its inverse: the probability at which the bound equals a given epsilon, or None if
+    # there is no closed form
     level_at: Callable[[float], float | None] | None = None
 
 

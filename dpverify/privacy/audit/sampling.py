@@ -23,22 +23,28 @@ from dpverify.privacy.audit.records import AuditError, Bits, Floats
 Mechanism = Callable[..., Any]
 Places: TypeAlias = NDArray[np.int64]
 
-MOST_FLOATS = 1 << 25  # most floats of the training rounds: 256 MB, of which a few copies are made
+# most floats of the training rounds: 256 MB, of which a few copies are made
+MOST_FLOATS = 1 << 25
 
 BLOCK_FLOATS = 1 << 22  # most floats of one block
 
-BLOCK_CALLS = 4096  # most calls of one block, if the mechanism returns one output per call
+# most calls of one block, if the mechanism returns one output per call
+BLOCK_CALLS = 4096
 
 
 class Coins(NamedTuple):
     """The data set on which each output of a block is drawn."""
 
     bits: Bits
-    places: tuple[Places | slice, Places | slice]  # indices of outputs on the first data set, and on the second
+    # indices of outputs on the first data set, and on the second
+    places: tuple[Places | slice, Places | slice]
 
     def part(self, x: Floats) -> tuple[Floats, Floats]:
         """Split outputs by the data sets on which they were drawn."""
-        low, high = (x[rows] if isinstance(rows, slice) else x.take(rows, axis=0) for rows in self.places)
+        low, high = (
+            x[rows] if isinstance(rows, slice) else x.take(rows, axis=0)
+            for rows in self.places
+        )
         return low, high
 
 
@@ -63,9 +69,13 @@ class Source:
 
     def __init__(self, mechanism: Mechanism, datasets: object) -> None:
         if not callable(mechanism):
-            raise AuditError(f"mechanism: {_short(mechanism)}: must be a function (dataset, rng)")
+            raise AuditError(
+                f"mechanism: {_short(mechanism)}: must be a function (dataset, rng)"
+            )
         if not isinstance(datasets, (tuple, list)) or len(datasets) != 2:
-            raise AuditError(f"datasets: {_short(datasets)}: must be a pair of neighbouring data sets")
+            raise AuditError(
+                f"datasets: {_short(datasets)}: must be a pair of neighbouring data sets"
+            )
         self.datasets: tuple[Any, Any] = (datasets[0], datasets[1])
         self.batched = takes_size(mechanism)
         self.shape: tuple[int, ...] | None = None
@@ -80,7 +90,11 @@ class Source:
 
     def draw(self, coins: Coins, rng: Generator) -> Floats:
         """Run the mechanism once per coin, on the data set of that coin; return the flattened outputs in that order."""
-        out = self._draw_batches(coins, rng) if self.batched else self._draw_calls(coins.bits, rng)
+        out = (
+            self._draw_batches(coins, rng)
+            if self.batched
+            else self._draw_calls(coins.bits, rng)
+        )
         self._check_datasets()
         return out
 
@@ -99,20 +113,29 @@ class Source:
             return np.empty((0, self.dimension))
         if not np.isfinite(out).all():
             first_bad = int(np.argmin(np.isfinite(out).all(axis=1)))
-            raise _not_finite(out[first_bad], self.calls - len(bits) + first_bad + 1, int(bits[first_bad]))
+            raise _not_finite(
+                out[first_bad],
+                self.calls - len(bits) + first_bad + 1,
+                int(bits[first_bad]),
+            )
         return out
 
     def _draw_batches(self, coins: Coins, rng: Generator) -> Floats:
         out: Floats | None = None
         for index, rows in enumerate(coins.places):
-            size = rows.stop - (rows.start or 0) if isinstance(rows, slice) else int(rows.size)
+            size = (
+                rows.stop - (rows.start or 0)
+                if isinstance(rows, slice)
+                else int(rows.size)
+            )
             if size == 0:
                 continue
             values = self._batch(index, size, rng)
             if out is None:
                 out = np.empty((len(coins.bits), self.dimension))
             if out.shape[1] == 1:
-                out[:, 0][rows] = values[:, 0]  # takes half the time of the general case
+                # takes half the time of the general case
+                out[:, 0][rows] = values[:, 0]
             else:
                 out[rows] = values
         return np.empty((0, self.dimension)) if out is None else out
@@ -131,14 +154,20 @@ class Source:
             raise self._changed(value.shape[1:], index)
         values = value.reshape(size, -1).astype(np.float64, copy=False)
         if not np.isfinite(values).all():
-            raise _not_finite(values[int(np.argmin(np.isfinite(values).all(axis=1)))], self.calls, index)
+            raise _not_finite(
+                values[int(np.argmin(np.isfinite(values).all(axis=1)))],
+                self.calls,
+                index,
+            )
         return values
 
     def _check_datasets(self) -> None:
         """Raise an AuditError if the mechanism has changed its data sets."""
         for before, now in zip(self._original_datasets, self.datasets, strict=True):
             if not _same(before, now):
-                raise AuditError("mechanism: changes its data set in place: must leave it as it is")
+                raise AuditError(
+                    "mechanism: changes its data set in place: must leave it as it is"
+                )
 
     def _call(self, index: int, rng: Generator, extra: dict[str, int]) -> NDArray[Any]:
         self.calls += 1
@@ -146,10 +175,14 @@ class Source:
             with foreign_code("mechanism"):
                 value = np.asarray(self._mechanism(self.datasets[index], rng, **extra))
         except ForeignError as error:
-            raise AuditError(f"mechanism: {error.reason} (call {self.calls}, data set {index})") from error
+            raise AuditError(
+                f"mechanism: {error.reason} (call {self.calls}, data set {index})"
+            ) from error
         if value.dtype.kind not in "fiub":
             text = _short(value.tolist())
-            raise AuditError(f"mechanism: returned {text} (call {self.calls}, data set {index}): must be real numbers")
+            raise AuditError(
+                f"mechanism: returned {text} (call {self.calls}, data set {index}): must be real numbers"
+            )
         return value
 
     def _changed(self, shape: tuple[int, ...], index: int) -> AuditError:
@@ -161,7 +194,8 @@ class Source:
 
 def takes_size(mechanism: Mechanism) -> bool:
     """Return whether a mechanism has a parameter named ``size``."""
-    if type(mechanism) is FunctionType and not mechanism.__dict__:  # otherwise it may be wrapped
+    # otherwise it may be wrapped
+    if type(mechanism) is FunctionType and not mechanism.__dict__:
         code = mechanism.__code__
         return "size" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     try:
@@ -172,20 +206,26 @@ def takes_size(mechanism: Mechanism) -> bool:
 
 def _checked_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
     if 0 in shape:
-        raise AuditError(f"mechanism: returned an output of shape {shape}: must not be empty")
+        raise AuditError(
+            f"mechanism: returned an output of shape {shape}: must not be empty"
+        )
     return shape
 
 
 def _not_finite(row: Floats, call: int, index: int) -> AuditError:
     value = row[int(np.argmin(np.isfinite(row)))]
-    return AuditError(f"mechanism: returned {value} (call {call}, data set {index}): must be finite")
+    return AuditError(
+        f"mechanism: returned {value} (call {call}, data set {index}): must be finite"
+    )
 
 
 def _same(before: object, now: object) -> bool:
     try:
         if isinstance(before, np.ndarray) and isinstance(now, np.ndarray):
             return np.array_equal(before, now) or (
-                before.dtype.kind in "fc" and np.array_equal(before, now, equal_nan=True)  # takes ten times as long
+                # takes ten times as long
+                before.dtype.kind in "fc"
+                and np.array_equal(before, now, equal_nan=True)
             )
         if isinstance(before, (tuple, list)) and isinstance(now, (tuple, list)):
             return len(before) == len(now) and all(map(_same, before, now))
@@ -211,8 +251,11 @@ class AuditBackend(NamedTuple):
     """An execution backend for the blocks of an audit; without one they are drawn in this process, in order."""
 
     pieces: BlockRunner
-    request_key: str  # identifies mechanism, data sets and code, so that stored blocks of other audits are not reused
-    origin: Callable[[], tuple[Any, Any]]  # returns mechanism and data sets in another process; can be pickled
+    # identifies mechanism, data sets and code, so that stored blocks of other audits
+    # are not reused
+    request_key: str
+    # returns mechanism and data sets in another process; can be pickled
+    origin: Callable[[], tuple[Any, Any]]
 
 
 class Draws:
@@ -225,7 +268,14 @@ class Draws:
     terms = ()
     parts = ()
 
-    def __init__(self, source: Source, seed: int, backend: AuditBackend | None = None, *, pairs: bool = False) -> None:
+    def __init__(
+        self,
+        source: Source,
+        seed: int,
+        backend: AuditBackend | None = None,
+        *,
+        pairs: bool = False,
+    ) -> None:
         self.source = source
         self.seed = seed
         self.pairs = pairs
@@ -242,7 +292,12 @@ class Draws:
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state for another process, which obtains mechanism and data sets by itself."""
-        return {"seed": self.seed, "pairs": self.pairs, "sizes": self.sizes, "origin": self._origin}
+        return {
+            "seed": self.seed,
+            "pairs": self.pairs,
+            "sizes": self.sizes,
+            "origin": self._origin,
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Obtain mechanism and data sets; ``origin`` is kept because a worker may start its own processes."""
@@ -287,7 +342,9 @@ class Draws:
         next_block = 0
         for block, x in run_blocks(self, len(self.sizes)):
             if x.shape != (self.sizes[block], self.source.dimension):
-                raise AuditError(f"mechanism: returned outputs of shape {x.shape[1:]}: must not change its shape")
+                raise AuditError(
+                    f"mechanism: returned outputs of shape {x.shape[1:]}: must not change its shape"
+                )
             pending[block] = x
             while next_block in pending:
                 yield pending.pop(next_block), self.coins(next_block)

@@ -29,13 +29,16 @@ FLOOR = 1e-12
 KNOTS = (0.01, 0.03, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.97, 0.99)
 """Quantiles of a coordinate at which a piecewise linear function may bend."""
 
-BEND_PENALTY = 1.0  # penalty on the square of a bend, in units of the interquartile range
+# penalty on the square of a bend, in units of the interquartile range
+BEND_PENALTY = 1.0
 
-CLIPPED_VALUES = 20  # number of values at each end of a coordinate that are clipped to the next ones
+# number of values at each end of a coordinate that are clipped to the next ones
+CLIPPED_VALUES = 20
 
 QUANTILE_CELLS = 40  # number of cells between quantiles in each coordinate
 
-STIFFNESS = 30.0  # penalty on half the squared difference of the log odds of neighbouring groups
+# penalty on half the squared difference of the log odds of neighbouring groups
+STIFFNESS = 30.0
 
 MAX_STEPS = 30  # most steps of Newton's method
 
@@ -44,7 +47,8 @@ TREE_ROUNDS = 100_000  # most rounds on which trees are trained
 MAX_FIT_ROWS = 20_000  # most rows used by a fit, evenly spaced
 FIT_STEPS = 20  # most steps of Newton's method in a fit
 MAX_FIT_STEP = 4.0  # largest change of a weight in a step
-FIT_TOLERANCE = 1e-3  # stop below this step size: the next step would be about its square
+# stop below this step size: the next step would be about its square
+FIT_TOLERANCE = 1e-3
 
 
 class Learner(NamedTuple):
@@ -52,12 +56,15 @@ class Learner(NamedTuple):
 
     name: str  # description, such as "linear discriminant"
     learn: Callable[[Rows], Score]
-    # Whether learning from twice as many rounds gives the same score up to estimation errors. Otherwise thresholds for
-    # scores from half of the rounds are not valid for other scores.
+    # Whether learning from twice as many rounds gives the same score up to estimation
+    # errors. Otherwise thresholds for scores from half of the rounds are not valid for
+    # other scores.
     steady: bool = True
-    key: Key | None = None  # the keys that a table looks up, for a table that detects rare events
-    # Whether learning is so slow that only one model is learned, on the first half, with thresholds from the second
-    # half. Otherwise each half has a model, and the thresholds come from the scores that it gives to the other half.
+    # the keys that a table looks up, for a table that detects rare events
+    key: Key | None = None
+    # Whether learning is so slow that only one model is learned, on the first half,
+    # with thresholds from the second half. Otherwise each half has a model, and the
+    # thresholds come from the scores that it gives to the other half.
     slow: bool = False
 
     @property
@@ -71,7 +78,10 @@ def linear(rows: Rows) -> Score:
     shift, scale = _standard(rows)
     z = (rows.x - shift) / scale
     low, high = (_mean(z, weights) for weights in (rows.zeros, rows.ones))
-    scaled_rows = np.sqrt(rows.zeros)[:, None] * (z - low), np.sqrt(rows.ones)[:, None] * (z - high)
+    scaled_rows = (
+        np.sqrt(rows.zeros)[:, None] * (z - low),
+        np.sqrt(rows.ones)[:, None] * (z - high),
+    )
     weights = _solve(scaled_rows, float(rows.zeros.sum() + rows.ones.sum()), high - low)
     middle = float(weights @ (low + high)) / 2.0
     slopes = weights / scale
@@ -87,7 +97,9 @@ def quadratic(rows: Rows, *, full: bool = True) -> Score:
     """Learn the likelihood ratio of two Gaussians with different covariances, for noise that depends on the data."""
     shift, scale = _standard(rows)
     z = (rows.x - shift) / scale
-    low, high = (_gaussian(z, weights, full=full) for weights in (rows.zeros, rows.ones))
+    low, high = (
+        _gaussian(z, weights, full=full) for weights in (rows.zeros, rows.ones)
+    )
 
     def score(y: Floats) -> Floats:
         standard = (y - shift) / scale
@@ -110,15 +122,24 @@ def distance(rows: Rows) -> Score:
     inverse = 1.0 / np.maximum(values, FLOOR)
 
     def far(standard: Floats) -> Floats:
-        result: Floats = (((standard if vectors is None else standard @ vectors) ** 2) * inverse).sum(axis=1)
+        result: Floats = (
+            ((standard if vectors is None else standard @ vectors) ** 2) * inverse
+        ).sum(axis=1)
         return result
 
     squares = far(z)
-    low, high = (max(FLOOR, float(weights @ squares / weights.sum())) for weights in (rows.zeros, rows.ones))
+    low, high = (
+        max(FLOOR, float(weights @ squares / weights.sum()))
+        for weights in (rows.zeros, rows.ones)
+    )
     d = z.shape[1]
 
     def score(y: Floats) -> Floats:
-        result: Floats = 0.5 * d * (far((y - shift) / scale) * (1.0 / low - 1.0 / high) - np.log(high / low))
+        result: Floats = (
+            0.5
+            * d
+            * (far((y - shift) / scale) * (1.0 / low - 1.0 / high) - np.log(high / low))
+        )
         return result
 
     return score
@@ -126,13 +147,21 @@ def distance(rows: Rows) -> Score:
 
 def shares(rows: Rows) -> Score:
     """Learn how often outputs fall between quantiles, for each coordinate separately: any shape, heavy tails."""
-    places = (np.linspace(0.0, 1.0, QUANTILE_CELLS + 1)[1:-1] * (len(rows.x) - 1)).astype(np.int64)
-    ends = np.sort(rows.x.T, axis=1)[:, places].T  # takes half the time of numpy's quantiles
+    places = (
+        np.linspace(0.0, 1.0, QUANTILE_CELLS + 1)[1:-1] * (len(rows.x) - 1)
+    ).astype(np.int64)
+    # takes half the time of numpy's quantiles
+    ends = np.sort(rows.x.T, axis=1)[:, places].T
     tables = []
     for j in range(rows.x.shape[1]):
         where = np.searchsorted(ends[:, j], rows.x[:, j], "left")
-        counts_of_one, zero = (np.bincount(where, weights, QUANTILE_CELLS) + 1.0 for weights in (rows.ones, rows.zeros))
-        tables.append(np.log(counts_of_one / counts_of_one.sum()) - np.log(zero / zero.sum()))
+        counts_of_one, zero = (
+            np.bincount(where, weights, QUANTILE_CELLS) + 1.0
+            for weights in (rows.ones, rows.zeros)
+        )
+        tables.append(
+            np.log(counts_of_one / counts_of_one.sum()) - np.log(zero / zero.sum())
+        )
 
     def score(y: Floats) -> Floats:
         result = np.zeros(len(y))
@@ -149,7 +178,11 @@ def smooth(rows: Rows) -> Score:
     The fit uses Newton's method with a positive definite tridiagonal matrix.
     """
     totals = rows.zeros + rows.ones
-    odds, pull, between = np.zeros(len(totals)), np.zeros(len(totals) + 1), np.full(len(totals) - 1, -STIFFNESS)
+    odds, pull, between = (
+        np.zeros(len(totals)),
+        np.zeros(len(totals) + 1),
+        np.full(len(totals) - 1, -STIFFNESS),
+    )
     ends = np.full(len(totals), 2.0 * STIFFNESS)
     ends[[0, -1]] = STIFFNESS
     for _ in range(MAX_STEPS):
@@ -163,7 +196,9 @@ def smooth(rows: Rows) -> Score:
         if largest < 1e-3:
             break
     x = rows.x[:, 0]
-    return lambda y: np.asarray(odds[np.minimum(np.searchsorted(x, y[:, 0]), len(x) - 1)])
+    return lambda y: np.asarray(
+        odds[np.minimum(np.searchsorted(x, y[:, 0]), len(x) - 1)]
+    )
 
 
 def bent(rows: Rows) -> Score:
@@ -174,7 +209,9 @@ def bent(rows: Rows) -> Score:
     d = x.shape[1]
     few = min(CLIPPED_VALUES, m / 50.0) / m
     at = (0.25, 0.5, 0.75, few, 1.0 - few, *KNOTS)
-    lower, shift, upper, *rest = np.stack([_quantiles(x[:, j], totals, at) for j in range(d)], axis=1)
+    lower, shift, upper, *rest = np.stack(
+        [_quantiles(x[:, j], totals, at) for j in range(d)], axis=1
+    )
     scale = np.where(upper > lower, upper - lower, _standard(rows)[1])
     ends = (np.asarray(rest) - shift) / scale
     low = ends[0]
@@ -186,12 +223,16 @@ def bent(rows: Rows) -> Score:
         bends = np.maximum(z - knots[:, :, None], 0.0).reshape(-1, len(y))
         return np.concatenate([np.ones((1, len(y))), z, bends]).T
 
-    penalty = np.concatenate([np.full(1 + d, 0.01), np.full(d * len(KNOTS), BEND_PENALTY)])
+    penalty = np.concatenate(
+        [np.full(1 + d, 0.01), np.full(d * len(KNOTS), BEND_PENALTY)]
+    )
     weights, _ = fitted(columns(x), rows.zeros, rows.ones, penalty)
     return lambda y: np.asarray(columns(y) @ weights, dtype=np.float64)
 
 
-def fitted(table: Floats, zeros: Floats, ones: Floats, penalty: Floats) -> tuple[Floats, Floats]:
+def fitted(
+    table: Floats, zeros: Floats, ones: Floats, penalty: Floats
+) -> tuple[Floats, Floats]:
     """Fit a penalized logistic regression; return the weights of the columns and the curvature at the fit.
 
     The inverse of the curvature is the covariance of the weights, or slightly larger. ``zeros`` and ``ones`` count how
@@ -240,7 +281,8 @@ def one_blas_thread(dimension: int) -> AbstractContextManager[object]:
 
 def trees(rows: Rows) -> Score:
     """Learn boosted trees, which assume no shape; each row must be one round."""
-    from sklearn.ensemble import HistGradientBoostingClassifier  # imported here because it takes a second
+    # imported here because it takes a second
+    from sklearn.ensemble import HistGradientBoostingClassifier
 
     threads = _libraries("openmp")
     training_rows = slice(0, TREE_ROUNDS)
@@ -253,7 +295,8 @@ def trees(rows: Rows) -> Score:
         early_stopping=False,
         random_state=0,
     )
-    with threads.limit(limits=1):  # on busy cores, threads that wait for each other take ten times as long
+    # on busy cores, threads that wait for each other take ten times as long
+    with threads.limit(limits=1):
         model.fit(rows.x[training_rows], rows.ones[training_rows] > 0.0)
 
     def score(y: Floats) -> Floats:
@@ -288,14 +331,19 @@ def table(rows: Rows, key: Key) -> Score:
     tables: list[tuple[Floats, Floats]] = []
     for j in range(keys.shape[1]):
         values, where = np.unique(keys[:, j], return_inverse=True)
-        counts_of_one, zero = (np.bincount(where, weights, len(values)) for weights in (rows.ones, rows.zeros))
+        counts_of_one, zero = (
+            np.bincount(where, weights, len(values))
+            for weights in (rows.ones, rows.zeros)
+        )
         tables.append((values, np.log((counts_of_one + 0.5) / (zero * balance + 0.5))))
 
     def score(y: Floats) -> Floats:
         best = np.zeros(len(y))
         looked_up = key(y)
         for j, (values, odds) in enumerate(tables):
-            place = np.minimum(np.searchsorted(values, looked_up[:, j]), len(values) - 1)
+            place = np.minimum(
+                np.searchsorted(values, looked_up[:, j]), len(values) - 1
+            )
             log_ratios = np.where(values[place] == looked_up[:, j], odds[place], 0.0)
             best = np.where(np.abs(log_ratios) > np.abs(best), log_ratios, best)
         return best
@@ -328,20 +376,27 @@ def _standard(rows: Rows) -> tuple[Floats, Floats]:
 def _quantiles(x: Floats, weights: Floats, at: Sequence[float]) -> Floats:
     order = np.argsort(x)
     below = np.cumsum(weights[order]) - 0.5 * weights[order]
-    return np.asarray(np.interp(np.asarray(at) * weights.sum(), below, x[order]), dtype=np.float64)
+    return np.asarray(
+        np.interp(np.asarray(at) * weights.sum(), below, x[order]), dtype=np.float64
+    )
 
 
 def _solve(centred: tuple[Floats, Floats], m: float, difference: Floats) -> Floats:
     """Return covariance^-1 times difference; with too few rounds ``m`` for a matrix, only variances are used."""
     low, high = centred
     if len(difference) > m // 5:
-        return np.asarray(difference / np.maximum(((low**2).sum(axis=0) + (high**2).sum(axis=0)) / m, FLOOR))
+        return np.asarray(
+            difference
+            / np.maximum(((low**2).sum(axis=0) + (high**2).sum(axis=0)) / m, FLOOR)
+        )
     values, vectors = np.linalg.eigh((low.T @ low + high.T @ high) / m)
     weights: Floats = vectors @ ((vectors.T @ difference) / np.maximum(values, FLOOR))
     return weights
 
 
-def _spectrum(centred: Floats, weights: Floats, *, full: bool = True) -> tuple[Floats, Floats | None]:
+def _spectrum(
+    centred: Floats, weights: Floats, *, full: bool = True
+) -> tuple[Floats, Floats | None]:
     """Return eigenvalues and eigenvectors of a covariance; with too few rounds for a matrix, variances and None."""
     m = float(weights.sum())
     d = centred.shape[1]

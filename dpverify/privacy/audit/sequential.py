@@ -1,11 +1,13 @@
 """An audit that may be stopped at any time: the wealth of a bettor is the evidence against a claim.
 
-In each round a fair coin selects one of the two data sets. A rule learned from earlier rounds guesses the coin from the
-output, or abstains. For these rounds ``audit.counting`` shows that an (epsilon, delta)-DP mechanism has
+In each round a fair coin selects one of the two data sets. A rule learned from earlier
+rounds guesses the coin from the output, or abstains. For these rounds
+``audit.counting`` shows that an (epsilon, delta)-DP mechanism has
 
     P[right] <= exp(epsilon) P[wrong] + delta.
 
-Let c in [0, 1) be chosen before the round, and g = (1 - delta)/(exp(epsilon) + delta). Then the factor
+Let c in [0, 1) be chosen before the round, and g = (1 - delta)/(exp(epsilon) + delta).
+Then the factor
 
     1 + c g  if right,    1 - c  if wrong,    1 - c delta/(1 + delta)  if the rule abstains
 
@@ -29,13 +31,22 @@ from dpverify.privacy.audit.audit import MOST_SAMPLES, check_arguments, default_
 from dpverify.privacy.audit.counting import largest_refuted
 from dpverify.privacy.audit.learning import Guesser, learn
 from dpverify.privacy.audit.records import AuditClaim, AuditError, Bits, Floats, Verdict
-from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Draws, Mechanism, Source
+from dpverify.privacy.audit.sampling import (
+    BLOCK_CALLS,
+    BLOCK_FLOATS,
+    MOST_FLOATS,
+    Draws,
+    Mechanism,
+    Source,
+)
 from dpverify.privacy.audit.scores import one_blas_thread
 from dpverify.shared_types import ReportProgress
 
-FIRST_BLOCK: Final = 512  # rounds of the first block; each later block has as many as all earlier blocks together
+# rounds of the first block; each later block has as many as all earlier blocks together
+FIRST_BLOCK: Final = 512
 LARGEST_BLOCK: Final = 16_384
-MOST_TRAINING: Final = 25_000  # most rounds from which a rule is learned, the latest ones
+# most rounds from which a rule is learned, the latest ones
+MOST_TRAINING: Final = 25_000
 LARGEST_STAKE: Final = 0.9
 MAX_EPSILON: Final = 64.0  # largest epsilon
 
@@ -67,13 +78,15 @@ class SequentialAudit(Record, frozen=True, kw_only=True):
     claim: AuditClaim | None
     epsilon: float  # lower bound
     delta: float
-    confidence: float  # least probability that no bound in ``looks`` exceeds the true epsilon
+    # least probability that no bound in ``looks`` exceeds the true epsilon
+    confidence: float
     rounds: int  # rounds drawn
     most: int  # rounds that would have been drawn without a refutation
     rule: str  # description of the last guessing rule
     looks: list[AuditLook]
     seed: int
-    interrupted: bool = False  # whether Ctrl-C ended the audit; the bound is valid nevertheless
+    # whether Ctrl-C ended the audit; the bound is valid nevertheless
+    interrupted: bool = False
     schema: int = 1
 
 
@@ -99,19 +112,20 @@ def audit_sequential(
 ) -> SequentialAudit:
     """Bound the epsilon of a mechanism from below, and stop as soon as a claim is refuted.
 
-    The bound holds at all times simultaneously, so that an audit may be stopped for any reason. An audit of a fixed
-    size, ``dpverify.audit``, gives a larger bound from the same number of rounds.
+    The bound holds at all times simultaneously, so that an audit may be stopped for any
+    reason. An audit of a fixed size, ``dpverify.audit``, gives a larger bound from the
+    same number of rounds.
 
     Parameters
     ----------
     mechanism : callable
-        ``mechanism(dataset, rng)`` returns an output; ``mechanism(dataset, rng, size)`` returns ``size`` independent
-        outputs. Calls must be independent of each other.
+        ``mechanism(dataset, rng)`` returns an output; ``mechanism(dataset, rng, size)``
+        returns ``size`` independent outputs. Calls must be independent of each other.
     datasets : pair, optional
         Neighbouring data sets. Default: ten zeros, and nine zeros and a 1.
     epsilon : float, optional
-        The claim, at least 0. With a claim the verdict is "refuted" or "not refuted", and the audit stops once the
-        claim is refuted.
+        The claim, at least 0. With a claim the verdict is "refuted" or "not refuted",
+        and the audit stops once the claim is refuted.
     delta : float
         The delta at which epsilon is bounded, in [0, 1).
     most : int
@@ -156,7 +170,14 @@ def audit_sequential(
             with one_blas_thread(source.dimension):
                 stage = bettor.judge(outputs, coins.bits)
                 rounds += len(outputs)
-                looks.append(AuditLook(rounds=rounds, right=stage.right, wrong=stage.wrong, epsilon=bettor.epsilon))
+                looks.append(
+                    AuditLook(
+                        rounds=rounds,
+                        right=stage.right,
+                        wrong=stage.wrong,
+                        epsilon=bettor.epsilon,
+                    )
+                )
                 if report is not None:
                     report(rounds, most, "guessing")
                 if epsilon is not None and bettor.epsilon > epsilon:
@@ -166,7 +187,11 @@ def audit_sequential(
     except KeyboardInterrupt:
         interrupted = True
     return SequentialAudit(
-        verdict="no claim" if epsilon is None else "refuted" if bettor.epsilon > epsilon else "not refuted",
+        verdict="no claim"
+        if epsilon is None
+        else "refuted"
+        if bettor.epsilon > epsilon
+        else "not refuted",
         claim=claim,
         epsilon=bettor.epsilon,
         delta=delta,
@@ -182,7 +207,10 @@ def audit_sequential(
 
 def _sizes(most: int, source: Source) -> Iterator[int]:
     """Yield the sizes of blocks: each as large as all earlier blocks together, up to a limit."""
-    limit = min(LARGEST_BLOCK, BLOCK_FLOATS // source.dimension if source.batched else BLOCK_CALLS)
+    limit = min(
+        LARGEST_BLOCK,
+        BLOCK_FLOATS // source.dimension if source.batched else BLOCK_CALLS,
+    )
     total = 0
     while total < most:
         size = min(max(FIRST_BLOCK, total), limit, most - total)
@@ -193,7 +221,9 @@ def _sizes(most: int, source: Source) -> Iterator[int]:
 class _Bettor:
     """The rule, the stake and the wealth, updated after each block."""
 
-    def __init__(self, source: Source, delta: float, alpha: float, claimed: float | None) -> None:
+    def __init__(
+        self, source: Source, delta: float, alpha: float, claimed: float | None
+    ) -> None:
         self.source = source
         self.delta = delta
         self.alpha = alpha
@@ -212,7 +242,9 @@ class _Bettor:
         right, wrong, judged = self.guesser.guess(x, b)
         stage = StakedRounds(self.stake, right, wrong, judged - right - wrong)
         self._stages.append(stage)
-        self.epsilon = max(self.epsilon, refuted_epsilon(self._stages, self.delta, self.alpha))
+        self.epsilon = max(
+            self.epsilon, refuted_epsilon(self._stages, self.delta, self.alpha)
+        )
         return stage
 
     def learn(self, x: Floats, b: Bits, remaining_rounds: int) -> None:
@@ -224,17 +256,33 @@ class _Bettor:
             guesser = self._learn_rule(x[:half], b[:half], remaining_rounds)
             new = x[half:], b[half:]
         right, wrong, judged = guesser.guess(*new)
-        self.stake = stake_of(right, wrong, judged, self._target(right, wrong, judged, remaining_rounds), self.delta)
+        self.stake = stake_of(
+            right,
+            wrong,
+            judged,
+            self._target(right, wrong, judged, remaining_rounds),
+            self.delta,
+        )
         row_limit = max(1, min(MOST_TRAINING, MOST_FLOATS // self.source.dimension))
         self._x = np.concatenate([self._x, x])[-row_limit:]
         self._b = np.concatenate([self._b, b])[-row_limit:]
         self.guesser = self._learn_rule(self._x, self._b, remaining_rounds)
 
     def _learn_rule(self, x: Floats, b: Bits, remaining_rounds: int) -> Guesser:
-        bets = learn(x, b, remaining_rounds, self.delta, self.alpha, serial=not self.source.batched, user=None)
+        bets = learn(
+            x,
+            b,
+            remaining_rounds,
+            self.delta,
+            self.alpha,
+            serial=not self.source.batched,
+            user=None,
+        )
         return bets[0].guesser
 
-    def _target(self, right: int, wrong: int, judged: int, remaining_rounds: int) -> float:
+    def _target(
+        self, right: int, wrong: int, judged: int, remaining_rounds: int
+    ) -> float:
         """Return the epsilon to bet against: the claim, or the largest epsilon that the remaining rounds may refute."""
         if self.claimed is not None:
             return self.claimed
@@ -242,13 +290,19 @@ class _Bettor:
         def may_be_refuted(epsilon: float) -> bool:
             stake = stake_of(right, wrong, judged, epsilon, self.delta)
             share = remaining_rounds / max(1, judged)
-            stage = StakedRounds(stake, round(share * right), round(share * (wrong + 1)), 0)
-            return log_wealth([stage], epsilon, self.delta) >= math.log(1.0 / self.alpha)
+            stage = StakedRounds(
+                stake, round(share * right), round(share * (wrong + 1)), 0
+            )
+            return log_wealth([stage], epsilon, self.delta) >= math.log(
+                1.0 / self.alpha
+            )
 
         return largest_refuted(may_be_refuted, MAX_EPSILON, 1e-4)
 
 
-def stake_of(right: int, wrong: int, judged: int, epsilon: float, delta: float) -> float:
+def stake_of(
+    right: int, wrong: int, judged: int, epsilon: float, delta: float
+) -> float:
     """Return the stake of fastest growth of the wealth if the fractions of guesses stay the same; 0 if none grows.
 
     One wrong guess is added, so that a rule that was never wrong does not bet everything.
@@ -276,7 +330,12 @@ def log_wealth(stages: Sequence[StakedRounds], epsilon: float, delta: float) -> 
     )
 
 
-def refuted_epsilon(stages: Sequence[StakedRounds], delta: float, alpha: float) -> float:
+def refuted_epsilon(
+    stages: Sequence[StakedRounds], delta: float, alpha: float
+) -> float:
     """Return the largest epsilon against which the wealth is at least 1/alpha; 0 if there is none."""
-    threshold = math.log(1.0 / alpha) * (1.0 + 1e-12)  # the margin covers rounding errors
-    return largest_refuted(lambda epsilon: log_wealth(stages, epsilon, delta) >= threshold, MAX_EPSILON)
+    # the margin covers rounding errors
+    threshold = math.log(1.0 / alpha) * (1.0 + 1e-12)
+    return largest_refuted(
+        lambda epsilon: log_wealth(stages, epsilon, delta) >= threshold, MAX_EPSILON
+    )

@@ -25,7 +25,8 @@ from dpverify.shared_types import ReportProgress
 Draw: TypeAlias = Callable[[int, int, Generator], Floats]
 """``draw(which, n, rng) -> (n, d)``: outputs on the first data set (0) or the second one (1)."""
 
-COUNTS = np.arange(200)  # values of a Poisson number; larger ones have a probability below 1e-100
+# values of a Poisson number; larger ones have a probability below 1e-100
+COUNTS = np.arange(200)
 MAX_EPSILON = 64.0  # largest epsilon of a bisection
 TOLERANCE = 1e-10
 
@@ -55,7 +56,9 @@ def _cauchy(which: int, n: int, rng: Generator) -> Floats:
 
 def _geometric(which: int, n: int, rng: Generator) -> Floats:
     stop = 1.0 - math.exp(-1.0)
-    result: Floats = which + (rng.geometric(stop, (n, 1)) - rng.geometric(stop, (n, 1))).astype(np.float64)
+    result: Floats = which + (
+        rng.geometric(stop, (n, 1)) - rng.geometric(stop, (n, 1))
+    ).astype(np.float64)
     return result
 
 
@@ -91,7 +94,9 @@ def _smallest(delta_of: Callable[[float], float], delta: float) -> float:
     """Return the epsilon at which a decreasing delta reaches a value; infinite beyond 64."""
     if delta_of(MAX_EPSILON) > delta:
         return math.inf
-    return largest_refuted(lambda epsilon: delta_of(epsilon) > delta, MAX_EPSILON, TOLERANCE)
+    return largest_refuted(
+        lambda epsilon: delta_of(epsilon) > delta, MAX_EPSILON, TOLERANCE
+    )
 
 
 def _delta_of_laplace(epsilon: float) -> float:
@@ -114,16 +119,24 @@ def _delta_of_cauchy(epsilon: float) -> float:
     square = factor**2 - (factor - 1.0) * (2.0 * factor - 1.0)
     if square <= 0.0:
         return 0.0
-    roots = [(factor + sign * math.sqrt(square)) / (factor - 1.0) for sign in (-1.0, 1.0)]
+    roots = [
+        (factor + sign * math.sqrt(square)) / (factor - 1.0) for sign in (-1.0, 1.0)
+    ]
     first = (math.atan(roots[1]) - math.atan(roots[0])) / math.pi
     second = (math.atan(roots[1] - 1.0) - math.atan(roots[0] - 1.0)) / math.pi
     return max(0.0, second - factor * first)
 
 
 def _delta_of_poisson(epsilon: float) -> float:
-    chances = [np.exp(COUNTS * math.log(mean) - mean - gammaln(COUNTS + 1.0)) for mean in (8.0, 11.0)]
+    chances = [
+        np.exp(COUNTS * math.log(mean) - mean - gammaln(COUNTS + 1.0))
+        for mean in (8.0, 11.0)
+    ]
     sides = (chances, chances[::-1])
-    return max(float(np.maximum(one - math.exp(epsilon) * other, 0.0).sum()) for one, other in sides)
+    return max(
+        float(np.maximum(one - math.exp(epsilon) * other, 0.0).sum())
+        for one, other in sides
+    )
 
 
 def _delta_of_wider(epsilon: float) -> float:
@@ -134,7 +147,11 @@ def _delta_of_wider(epsilon: float) -> float:
     if epsilon >= math.log(1.5):
         return max(0.0, wide)
     near = math.sqrt((math.log(1.5) - epsilon) / slope)
-    narrow = 1.0 - 2.0 * float(ndtr(-near)) - math.exp(epsilon) * (1.0 - 2.0 * float(ndtr(-near / 1.5)))
+    narrow = (
+        1.0
+        - 2.0 * float(ndtr(-near))
+        - math.exp(epsilon) * (1.0 - 2.0 * float(ndtr(-near / 1.5)))
+    )
     return max(0.0, wide, narrow)
 
 
@@ -151,7 +168,9 @@ def known_laws(delta: float) -> list[KnownLaw]:
         return lambda at: epsilon_of(mu, at)
 
     return [
-        KnownLaw("nothing is released", lambda which, n, rng: np.zeros((n, 1)), nothing),
+        KnownLaw(
+            "nothing is released", lambda which, n, rng: np.zeros((n, 1)), nothing
+        ),
         KnownLaw("the same noise", _gaussian(0.0), nothing),
         KnownLaw("the same noise, 20 numbers", _gaussian(0.0, 20), nothing),
         KnownLaw("the data set with probability delta", _in_clear(delta), nothing),
@@ -164,17 +183,29 @@ def known_laws(delta: float) -> list[KnownLaw]:
         KnownLaw("geometric, epsilon 1", _geometric, by(_delta_of_flipped)),
         KnownLaw("Poisson counts, 8 and 11", _poisson, by(_delta_of_poisson)),
         KnownLaw("Cauchy, scale 1", _cauchy, by(_delta_of_cauchy)),
-        KnownLaw("fifth power of Laplace", _heavy(_laplace, lambda x: x**5), by(_delta_of_laplace)),
-        KnownLaw("exponential of Gaussian, mu = 3", _heavy(_gaussian(3.0), np.exp), of_gaussian(3.0)),
+        KnownLaw(
+            "fifth power of Laplace",
+            _heavy(_laplace, lambda x: x**5),
+            by(_delta_of_laplace),
+        ),
+        KnownLaw(
+            "exponential of Gaussian, mu = 3",
+            _heavy(_gaussian(3.0), np.exp),
+            of_gaussian(3.0),
+        ),
     ]
 
 
 Auditor: TypeAlias = Callable[[Floats, Floats, float, float, float, int], Any]
 """``auditor(first, second, epsilon, delta, confidence, seed)``: a lower bound on epsilon, or whether DP is refuted."""
 
-ERROR = 0.01  # probability that an auditor with the stated error rate is accused, over all pairs of distributions
-TARGET_POWER = 0.9  # probability with which the smallest error rate that is reported would be detected
-ROUNDING_FACTOR = 1.0 + 1e-9  # factor for the comparison of a bound with the true epsilon
+# probability that an auditor with the stated error rate is accused, over all pairs of
+# distributions
+ERROR = 0.01
+# probability with which the smallest error rate that is reported would be detected
+TARGET_POWER = 0.9
+# factor for the comparison of a bound with the true epsilon
+ROUNDING_FACTOR = 1.0 + 1e-9
 
 
 def audit_auditor(
@@ -193,10 +224,11 @@ def audit_auditor(
     Parameters
     ----------
     auditor : callable
-        ``auditor(first, second, epsilon, delta, confidence, seed)``. ``first`` and ``second`` (n, d) are independent
-        outputs on two neighbouring data sets. It returns either a lower bound on epsilon at ``delta`` that exceeds the
-        true epsilon with probability at most ``1 - confidence``, or a truth value: True if it refutes that the
-        mechanism is (epsilon, delta)-DP, and False otherwise.
+        ``auditor(first, second, epsilon, delta, confidence, seed)``. ``first`` and
+        ``second`` (n, d) are independent outputs on two neighbouring data sets. It
+        returns either a lower bound on epsilon at ``delta`` that exceeds the true
+        epsilon with probability at most ``1 - confidence``, or a truth value: True if
+        it refutes that the mechanism is (epsilon, delta)-DP, and False otherwise.
     n : int
         Number of outputs on each data set, at least 1.
     delta : float
@@ -204,8 +236,8 @@ def audit_auditor(
     confidence : float
         Stated confidence of the auditor, in (0, 1).
     runs : int
-        Number of runs on each pair of distributions, at least 1. Each run calls the auditor twice on the same outputs,
-        with the true epsilon and with half of it.
+        Number of runs on each pair of distributions, at least 1. Each run calls the
+        auditor twice on the same outputs, with the true epsilon and with half of it.
     seed : int
         At least 0; the same seed gives the same outputs.
     name : str
@@ -216,13 +248,15 @@ def audit_auditor(
     Returns
     -------
     AuditorCoverage
-        A pair of distributions accuses the auditor if its number of wrong runs is improbable at the stated error rate.
-        An auditor with that rate is accused by any of the pairs with probability at most 1%.
+        A pair of distributions accuses the auditor if its number of wrong runs is
+        improbable at the stated error rate. An auditor with that rate is accused by any
+        of the pairs with probability at most 1%.
 
     Raises
     ------
     AuditError
-        If an argument is out of range, or the auditor raises or returns neither a truth value nor a number.
+        If an argument is out of range, or the auditor raises or returns neither a truth
+        value nor a number.
 
     Examples
     --------
@@ -248,7 +282,9 @@ def audit_auditor(
     for place, law in enumerate(laws):
         if report is not None:
             report(place * runs, len(laws) * runs, law.name)
-        results.append(_on_law(auditor, law, place, n, delta, confidence, runs, seed, allowed))
+        results.append(
+            _on_law(auditor, law, place, n, delta, confidence, runs, seed, allowed)
+        )
     return AuditorCoverage(
         auditor=name or str(getattr(auditor, "__qualname__", type(auditor).__name__)),
         delta=delta,
@@ -263,12 +299,18 @@ def audit_auditor(
 
 def most_wrong(runs: int, rate: float, level: float) -> int:
     """Return the largest number of wrong runs that does not reject an error rate of ``rate`` at a level."""
-    return next(count for count in range(runs + 1) if special.bdtrc(count, runs, rate) <= level)
+    return next(
+        count for count in range(runs + 1) if special.bdtrc(count, runs, rate) <= level
+    )
 
 
 def _detectable_count(runs: int, allowed: int) -> float:
     """Return the error rate that exceeds ``allowed`` wrong runs with probability 90%; 1 if there is none."""
-    return 1.0 if allowed >= runs else float(special.betaincinv(allowed + 1, runs - allowed, TARGET_POWER))
+    return (
+        1.0
+        if allowed >= runs
+        else float(special.betaincinv(allowed + 1, runs - allowed, TARGET_POWER))
+    )
 
 
 def _on_law(
@@ -288,7 +330,10 @@ def _on_law(
     refuted = 0
     bounds: list[float] = []
     for run in range(runs):
-        first, second = (law.draw(which, n, np.random.default_rng([seed, place, run, which])) for which in (0, 1))
+        first, second = (
+            law.draw(which, n, np.random.default_rng([seed, place, run, which]))
+            for which in (0, 1)
+        )
         answer = _answer(auditor, law, first, second, truth, delta, confidence, run)
         if isinstance(answer, bool):
             wrong += answer
@@ -296,9 +341,15 @@ def _on_law(
             bounds.append(answer)
             wrong += answer > truth * ROUNDING_FACTOR
         if is_finite:
-            half = _answer(auditor, law, first, second, CLAIMED * truth, delta, confidence, run)
+            half = _answer(
+                auditor, law, first, second, CLAIMED * truth, delta, confidence, run
+            )
             refuted += half if isinstance(half, bool) else half > CLAIMED * truth
-    limit = 1.0 if wrong == runs else float(special.betaincinv(wrong + 1, runs - wrong, 0.95))
+    limit = (
+        1.0
+        if wrong == runs
+        else float(special.betaincinv(wrong + 1, runs - wrong, 0.95))
+    )
     return LawCoverage(
         law=law.name,
         epsilon=number(truth),
@@ -323,12 +374,18 @@ def _answer(
     """Return the auditor's answer; the auditor gets copies, so that it cannot change the outputs of the next call."""
     try:
         with foreign_code("auditor"):
-            answer = auditor(first.copy(), second.copy(), epsilon, delta, confidence, seed)
+            answer = auditor(
+                first.copy(), second.copy(), epsilon, delta, confidence, seed
+            )
             value = answer if isinstance(answer, bool | np.bool_) else float(answer)
     except ForeignError as error:
-        raise AuditError(f"auditor: {error.reason} (run {seed} on {law.name!r})") from error
+        raise AuditError(
+            f"auditor: {error.reason} (run {seed} on {law.name!r})"
+        ) from error
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if math.isnan(value):
-        raise AuditError(f"auditor: returned nan (run {seed} on {law.name!r}): must be a number or a truth value")
+        raise AuditError(
+            f"auditor: returned nan (run {seed} on {law.name!r}): must be a number or a truth value"
+        )
     return value

@@ -6,7 +6,8 @@ import builtins
 
 from dpverify.ledger.records import Record
 
-CLAIMED = 0.5  # fraction of the true epsilon in the false claim that an auditor should refute
+# fraction of the true epsilon in the false claim that an auditor should refute
+CLAIMED = 0.5
 
 
 class LawCoverage(Record, frozen=True, kw_only=True):
@@ -14,11 +15,15 @@ class LawCoverage(Record, frozen=True, kw_only=True):
 
     law: str
     epsilon: builtins.float | str  # the true epsilon
-    wrong: int  # runs in which a true claim was refuted, or the bound exceeded the true epsilon
+    # runs in which a true claim was refuted, or the bound exceeded the true epsilon
+    wrong: int
     wrong_at_most: float  # upper confidence limit (95%) of the rate of wrong runs
     is_accused: bool  # whether there are too many wrong runs for the stated error rate
-    refuted: int | None  # runs that refuted the claim of half the true epsilon; None if that claim is not false
-    mean_bound: builtins.float | str | None  # None for an auditor that returns no bounds
+    # runs that refuted the claim of half the true epsilon; None if that claim is not
+    # false
+    refuted: int | None
+    # None for an auditor that returns no bounds
+    mean_bound: builtins.float | str | None
 
 
 class AuditorCoverage(Record, frozen=True, kw_only=True):
@@ -40,7 +45,9 @@ class AuditorCoverage(Record, frozen=True, kw_only=True):
     n: int  # outputs on each data set
     runs: int
     seed: int
-    seen_from: float  # smallest error rate on a pair of distributions that is detected with probability 90%
+    # smallest error rate on a pair of distributions that is detected with probability
+    # 90%
+    seen_from: float
     laws: list[LawCoverage]
     schema: int = 1
 

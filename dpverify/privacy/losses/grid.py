@@ -1,9 +1,11 @@
 """Laws (distributions) of one step's privacy loss on a grid, from above or from below, for a subsampled Gaussian.
 
-With rate q and noise s (standard deviation over sensitivity), let A = (1-q) N(0, s^2) + q N(1, s^2) and B = N(0, s^2).
-H_c(P, Q) is the integral of (P - c Q)_+, the profile of a pair at c = exp(epsilon). A convex function of c that is 1 at
-0 and at least (1 - c)_+ is the profile of a pair (Zhu, Dong and Wang 2022, proposition 8). If it is linear between the
-points exp(k w), the loss of that pair lies on the grid k w, and its distribution follows from the changes of the slope.
+With rate q and noise s (standard deviation over sensitivity), let A = (1-q) N(0, s^2) +
+q N(1, s^2) and B = N(0, s^2). H_c(P, Q) is the integral of (P - c Q)_+, the profile of
+a pair at c = exp(epsilon). A convex function of c that is 1 at 0 and at least (1 - c)_+
+is the profile of a pair (Zhu, Dong and Wang 2022, proposition 8). If it is linear
+between the points exp(k w), the loss of that pair lies on the grid k w, and its
+distribution follows from the changes of the slope.
 
 - The chords between the points are above a convex profile.
 - A function below the profile has, at each point, the smaller value of the tangents at the midpoints of the two
@@ -26,12 +28,13 @@ Places: TypeAlias = NDArray[np.int64]
 Side: TypeAlias = Literal["upper", "lower", "removed", "added"]
 
 ROUNDOFF: Final = 2.0**-52
-# cells of equal width on either side of 0; further out a cell is this fraction of its distance from 0
+# cells of equal width on either side of 0; further out a cell is this fraction of its
+# distance from 0
 FINE: Final = 512
 MAX_LOSS: Final = 600.0  # larger losses are not resolved
 MIN_LEFT: Final = (
-    # smallest probability under B of losses near the least one for which the first point of a law from below is set
-    # there
+    # smallest probability under B of losses near the least one for which the first
+    # point of a law from below is set there
     1e-3
 )
 
@@ -49,7 +52,9 @@ class LossLaw(NamedTuple):
     shift: float = 0.0  # amount subtracted from each loss
 
 
-def step_law(rate: float, noise: float, width: float, tail: float, side: Side, fine: int = FINE) -> LossLaw:
+def step_law(
+    rate: float, noise: float, width: float, tail: float, side: Side, fine: int = FINE
+) -> LossLaw:
     """Return the loss of a step on a grid, above or below a profile.
 
     The result is above the profile of all pairs of neighbours ("upper"), below that of the pair (A, B) ("lower"), above
@@ -59,9 +64,13 @@ def step_law(rate: float, noise: float, width: float, tail: float, side: Side, f
     to delta. The first ``fine`` points on either side of 0 are one width apart. Further out, the width of a cell is its
     distance from 0 over ``fine``.
     """
-    far = 1.0 - noise * float(ndtri(min(tail / rate, 0.5)))  # H_c(A, B) <= q Phi((1-x)/s)
+    # H_c(A, B) <= q Phi((1-x)/s)
+    far = 1.0 - noise * float(ndtri(min(tail / rate, 0.5)))
     log_complement = math.log1p(-rate) if rate < 1.0 else -math.inf
-    longest = min(float(np.logaddexp(log_complement, math.log(rate) + (far - 0.5) / noise**2)), MAX_LOSS)
+    longest = min(
+        float(np.logaddexp(log_complement, math.log(rate) + (far - 0.5) / noise**2)),
+        MAX_LOSS,
+    )
     right = _knots(longest / width, fine)
     if side == "upper":
         value, _, error = excess(np.asarray(right * width, np.float64), rate, noise)
@@ -72,20 +81,30 @@ def step_law(rate: float, noise: float, width: float, tail: float, side: Side, f
         left = -_knots(min(longest, -log_complement) / width, fine)[:0:-1]
         if -log_complement < longest:  # the first knot is below all losses of (A, B)
             left = np.concatenate(
-                [[math.floor(log_complement / width)], left[left * width > log_complement * (1.0 - 1e-9)]]
+                [
+                    [math.floor(log_complement / width)],
+                    left[left * width > log_complement * (1.0 - 1e-9)],
+                ]
             )
         places = np.concatenate([left, right])
         above = np.zeros(len(places))
         is_resolved = places * width > log_complement
-        value, _, error = excess(np.asarray(places[is_resolved] * width, np.float64), rate, noise)
+        value, _, error = excess(
+            np.asarray(places[is_resolved] * width, np.float64), rate, noise
+        )
         above[is_resolved] = (value + error) * (1.0 + 8.0 * ROUNDOFF)
         if side == "added":  # H_c(B, A) = 1 - c + c H_(1/c)(A, B)
-            places, above = -places[::-1], (np.exp(-places * width) * above)[::-1] * (1.0 + 8.0 * ROUNDOFF)
+            places, above = (
+                -places[::-1],
+                (np.exp(-places * width) * above)[::-1] * (1.0 + 8.0 * ROUNDOFF),
+            )
         return _above(places, above, width)
     return _lower_law(rate, noise, width, longest, fine)
 
 
-def _lower_law(rate: float, noise: float, width: float, longest: float, fine: int) -> LossLaw:
+def _lower_law(
+    rate: float, noise: float, width: float, longest: float, fine: int
+) -> LossLaw:
     """Return a law from below: at each point, the smaller tangent of its two cells; points are moved by ``shift``."""
     places, first_middle, shift = _lower_places(rate, noise, width, longest, fine)
     points = np.asarray(places * width - shift, np.float64)
@@ -94,22 +113,32 @@ def _lower_law(rate: float, noise: float, width: float, longest: float, fine: in
     middles[0] = first_middle
     value, slope, error = excess(middles, rate, noise)
     slope = slope * np.exp(middles)
-    error += 4.0 * ROUNDOFF * np.abs(slope) * (np.abs(middles) + width + shift)  # rounding of the points
-    # values of each tangent at the ends of its cell, corrected if the corner of (1 - c)_+ is inside the cell
+    # rounding of the points
+    error += 4.0 * ROUNDOFF * np.abs(slope) * (np.abs(middles) + width + shift)
+    # values of each tangent at the ends of its cell, corrected if the corner of (1 -
+    # c)_+ is inside the cell
     start = slope * np.expm1(points[:-1] - middles)
     end = slope * np.expm1(points[1:] - middles)
-    corner_at_start = np.where(middles >= 0.0, np.expm1(np.minimum(points[:-1], 0.0)), 0.0)
+    corner_at_start = np.where(
+        middles >= 0.0, np.expm1(np.minimum(points[:-1], 0.0)), 0.0
+    )
     corner_at_end = np.where(middles < 0.0, np.expm1(np.maximum(points[1:], 0.0)), 0.0)
-    value -= error + 8.0 * ROUNDOFF * (np.abs(start) + np.abs(end) + np.abs(corner_at_start) + corner_at_end)
+    value -= error + 8.0 * ROUNDOFF * (
+        np.abs(start) + np.abs(end) + np.abs(corner_at_start) + corner_at_end
+    )
     start += corner_at_start
     end -= corner_at_end
     nothing = np.zeros(1)
-    touching = np.minimum(np.append(value + start, nothing), np.append(nothing, value + end))
+    touching = np.minimum(
+        np.append(value + start, nothing), np.append(nothing, value + end)
+    )
     touching[0] = value[0] + start[0]
     return _below(places, touching, width, shift)
 
 
-def _lower_places(rate: float, noise: float, width: float, longest: float, fine: int) -> tuple[Places, float, float]:
+def _lower_places(
+    rate: float, noise: float, width: float, longest: float, fine: int
+) -> tuple[Places, float, float]:
     """Return the points of a law from below, the point at which the first tangent touches, and the shift of the points.
 
     If much of A has nearly the least loss, log(1-q), the first tangent meets 1 - c just before the first point. So the
@@ -125,17 +154,24 @@ def _lower_places(rate: float, noise: float, width: float, longest: float, fine:
         touched = log_complement + 0.5 * cell
         bend = _first_bend(touched, rate, noise)
         if bend < 0.0:
-            bend = max(bend, log_complement) * (1.0 - 1e-7)  # so that the tangent is certainly above 1 - c there
+            # so that the tangent is certainly above 1 - c there
+            bend = max(bend, log_complement) * (1.0 - 1e-7)
             lowest = math.floor(-bend / width)
             left = np.append(left[left < lowest], lowest)
-            return np.concatenate([-left[:0:-1], right]), touched, -bend - lowest * width
+            return (
+                np.concatenate([-left[:0:-1], right]),
+                touched,
+                -bend - lowest * width,
+            )
     places = np.concatenate([-left[:0:-1], right])
     return places, 0.5 * width * float(places[0] + places[1]), 0.0
 
 
 def _first_bend(touched: float, rate: float, noise: float) -> float:
     """Return the loss at which the tangent at ``touched`` meets 1 - c; NaN if few losses of A are so small."""
-    value, slope, _ = (float(number[0]) for number in excess(np.array([touched]), rate, noise))
+    value, slope, _ = (
+        float(number[0]) for number in excess(np.array([touched]), rate, noise)
+    )
     left_share = slope if touched < 0.0 else 1.0 + slope
     if left_share < MIN_LEFT:
         return math.nan
@@ -151,7 +187,9 @@ def _knots(largest: float, fine: int) -> Places:
     if largest <= fine:
         return near
     ratio = 1.0 + 1.0 / fine
-    far = fine * ratio ** np.arange(1, int(math.log(largest / fine) / math.log(ratio)) + 1)
+    far = fine * ratio ** np.arange(
+        1, int(math.log(largest / fine) / math.log(ratio)) + 1
+    )
     return np.unique(np.concatenate([near, far.astype(np.int64)]))
 
 
@@ -171,7 +209,15 @@ def excess(losses: Vector, rate: float, noise: float) -> tuple[Vector, Vector, V
     value = scale * (near - far)
     slope = np.where(upper, -ndtr(-x / noise), ndtr(x / noise))
     factor = 4.0 + z * z + (np.abs(z) + 1.0) * (np.abs(x) + 1.0) / noise
-    error = 4.0 * ROUNDOFF * (scale * (near + far) + value * factor + np.abs(slope * losses) * np.exp(losses))
+    error = (
+        4.0
+        * ROUNDOFF
+        * (
+            scale * (near + far)
+            + value * factor
+            + np.abs(slope * losses) * np.exp(losses)
+        )
+    )
     return value, slope, error
 
 
@@ -205,7 +251,9 @@ def _hull(places: Places, values: Vector, width: float, shift: float) -> Places:
     at = np.exp(places * width - shift).tolist()
     excesses = values.tolist()
     hull = [0]
-    slopes = [-math.inf]  # of the chord up to each point of the hull; left of 0, where slopes are near -1, 1 is added
+    # of the chord up to each point of the hull; left of 0, where slopes are near -1, 1
+    # is added
+    slopes = [-math.inf]
     for j in range(1, len(losses)):
         while True:
             i = hull[-1]
@@ -235,7 +283,9 @@ def _above(places: Places, values: Vector, width: float) -> LossLaw:
         values = values[is_on_hull]
 
 
-def _masses(places: Places, values: Vector, width: float, shift: float = 0.0) -> tuple[Vector, Vector]:
+def _masses(
+    places: Places, values: Vector, width: float, shift: float = 0.0
+) -> tuple[Vector, Vector]:
     """Return the probabilities under Q of the profile (1 - c)_+ plus ``values``, and their rounding errors.
 
     The profile is linear between the points.
@@ -244,7 +294,9 @@ def _masses(places: Places, values: Vector, width: float, shift: float = 0.0) ->
     at = np.exp(points)
     right = points[1:] > 0.0
     over = right & (points[:-1] < 0.0)  # the corner of (1 - c)_+ is inside the cell
-    rises = np.diff(values) + np.where(over, np.expm1(np.minimum(points[:-1], 0.0)), 0.0)
+    rises = np.diff(values) + np.where(
+        over, np.expm1(np.minimum(points[:-1], 0.0)), 0.0
+    )
     slopes = rises / (at[:-1] * np.expm1(np.diff(places) * width))
     slopes = np.concatenate([[values[0] / at[0]], slopes, [0.0]])
     corner = np.diff(np.concatenate([[0.0], right, [1.0]]))
@@ -252,7 +304,9 @@ def _masses(places: Places, values: Vector, width: float, shift: float = 0.0) ->
     return np.diff(slopes) + corner, errors
 
 
-def _law(places: Places, values: Vector, width: float, sign: float, shift: float = 0.0) -> LossLaw:
+def _law(
+    places: Places, values: Vector, width: float, sign: float, shift: float = 0.0
+) -> LossLaw:
     """Return the law of the loss under P; probabilities are rounded up (sign 1) or down (sign -1)."""
     masses, errors = _masses(places, values, width, shift)
     chances = np.exp(places * width - shift) * (masses + sign * errors)

@@ -1,10 +1,12 @@
 """Delta of a sum of independent privacy losses on a common grid, by powers of Fourier transforms, with error bounds.
 
-The distribution of the sum is computed after tilting by exp(theta L). The rounding errors of the transform, and the
-probability that wraps around its window, are then small compared with delta, however small delta is. With
-K = log E exp(theta L) and z the tilted distribution of the sum,
+The distribution of the sum is computed after tilting by exp(theta L). The rounding
+errors of the transform, and the probability that wraps around its window, are then
+small compared with delta, however small delta is. With K = log E exp(theta L) and z the
+tilted distribution of the sum,
 
-    delta(epsilon) = sum over losses l above epsilon of z(l) exp(K - theta l) (1 - exp(epsilon - l)).
+    delta(epsilon) = sum over losses l above epsilon of z(l) exp(K - theta l) (1 -
+    exp(epsilon - l)).
 
 Errors: (1) losses outside the window contribute at most exp(K - theta epsilon) times their tilted probability, which
 Chernoff's bound limits. (2) A transform of n numbers has an error of at most 16 u log2(n) of their norm (Higham 2002,
@@ -31,11 +33,18 @@ TAIL_CHANCE: Final = 1e-13  # tilted probability outside the window, on each sid
 MOST_CELLS: Final = 1 << 21
 ROUNDING: Final = 1e-9
 GOLDEN: Final = 0.5 * (math.sqrt(5.0) - 1.0)
-BLOCK: Final = 50.0  # range of losses whose probabilities under Q are summed with one scale
-TILTS: Final = (0.35, 0.7, 1.0)  # tried tilts, as fractions of the tilt of the best Renyi order
-# Fractions of an upper bound of epsilon at which a lower bound is searched, in decreasing order.
-FRACTIONS: Final = (*(1.0 - 2.0**-k for k in range(40, 0, -1)), *(2.0**-k for k in range(2, 40)))
-GOOD_ERROR: Final = 2e-3  # a tilt is good enough if its error is below this fraction of delta
+# range of losses whose probabilities under Q are summed with one scale
+BLOCK: Final = 50.0
+# tried tilts, as fractions of the tilt of the best Renyi order
+TILTS: Final = (0.35, 0.7, 1.0)
+# Fractions of an upper bound of epsilon at which a lower bound is searched, in
+# decreasing order.
+FRACTIONS: Final = (
+    *(1.0 - 2.0**-k for k in range(40, 0, -1)),
+    *(2.0**-k for k in range(2, 40)),
+)
+# a tilt is good enough if its error is below this fraction of delta
+GOOD_ERROR: Final = 2e-3
 
 Transform: TypeAlias = NDArray[np.complexfloating[Any, Any]]
 Precision: TypeAlias = type[np.float64] | type[np.longdouble]
@@ -81,7 +90,9 @@ class LossCurve(ABC):
                 return self._bracket(low, high, delta, -1)[0]
         return 0.0
 
-    def _bracket(self, low: float, high: float, delta: float, sign: int) -> tuple[float, float]:
+    def _bracket(
+        self, low: float, high: float, delta: float, sign: int
+    ) -> tuple[float, float]:
         """Narrow an interval by bisection; the bound exceeds delta at the lower end, and not at the upper end."""
         while high - low > 1e-12 * high:
             middle = 0.5 * (low + high)
@@ -101,12 +112,16 @@ class LossSum(LossCurve):
     method = "law of the sum of all losses"
 
     losses: Vector  # a grid of losses, increasing, shape (n,)
-    deltas: Vector  # delta at each loss, up to the errors; it is linear in exp(epsilon) between losses
-    decreases: Vector  # minus the slope of delta in exp(epsilon) up to each loss, times exp(loss)
+    # delta at each loss, up to the errors; it is linear in exp(epsilon) between losses
+    deltas: Vector
+    # minus the slope of delta in exp(epsilon) up to each loss, times exp(loss)
+    decreases: Vector
     # K and the tilt theta
     exponent: float
     theta: float
-    error: float  # the error of delta is at most exp(K - theta epsilon) times ``error``, plus ``part`` of delta
+    # the error of delta is at most exp(K - theta epsilon) times ``error``, plus
+    # ``part`` of delta
+    error: float
     part: float
     beyond: float  # probability of losses that no distribution resolves
     largest: float
@@ -118,9 +133,14 @@ class LossSum(LossCurve):
         next_index = int(np.searchsorted(self.losses, epsilon, side="left"))
         delta_at_epsilon = 0.0
         if next_index < len(self.losses):
-            partial_cell = -self.decreases[next_index] * math.expm1(epsilon - self.losses[next_index])
+            partial_cell = -self.decreases[next_index] * math.expm1(
+                epsilon - self.losses[next_index]
+            )
             delta_at_epsilon = float(self.deltas[next_index] + partial_cell)
-        bound = max(delta_at_epsilon, 0.0) * (1.0 + sign * self.part) + max(sign, 0) * self.beyond
+        bound = (
+            max(delta_at_epsilon, 0.0) * (1.0 + sign * self.part)
+            + max(sign, 0) * self.beyond
+        )
         return bound + sign * self.error_at(epsilon)
 
     def error_at(self, epsilon: float) -> float:
@@ -129,7 +149,11 @@ class LossSum(LossCurve):
 
 
 def add_up(
-    steps: Sequence[Steps], width: float, delta: float, most_cells: int = MOST_CELLS, precision: Precision = np.float64
+    steps: Sequence[Steps],
+    width: float,
+    delta: float,
+    most_cells: int = MOST_CELLS,
+    precision: Precision = np.float64,
 ) -> LossSum:
     """Add up the losses of all steps, with a tilt that suits ``delta``, or raise UnresolvedError.
 
@@ -141,7 +165,9 @@ def add_up(
     loss_sum: LossSum | None = None
     for part in TILTS:  # the smaller the tilt, the shorter the window
         try:
-            loss_sum = _tilted(steps, exponent, width, part * best, most_cells, precision)
+            loss_sum = _tilted(
+                steps, exponent, width, part * best, most_cells, precision
+            )
         except UnresolvedError:
             break
         if loss_sum.error_at(loss_sum.epsilon(delta, 1)) < GOOD_ERROR * delta:
@@ -151,7 +177,9 @@ def add_up(
     return loss_sum
 
 
-def fitting_width(steps_of: Callable[[float], Sequence[Steps]], cells: int, delta: float) -> float:
+def fitting_width(
+    steps_of: Callable[[float], Sequence[Steps]], cells: int, delta: float
+) -> float:
     """Return a width with which the distribution of the sum under the smallest tilt has about ``cells`` cells.
 
     ``steps_of`` maps a width to the steps. The window hardly depends on the width of their grid, unless that is large.
@@ -160,7 +188,9 @@ def fitting_width(steps_of: Callable[[float], Sequence[Steps]], cells: int, delt
     for _ in range(3):
         steps = steps_of(width)
         exponent = partial(sum_exponent, steps, width)
-        low, high = _window(steps, exponent, width, TILTS[0] * best_tilt(exponent, math.log(delta)))
+        low, high = _window(
+            steps, exponent, width, TILTS[0] * best_tilt(exponent, math.log(delta))
+        )
         width = (high - low) / (0.95 * cells)
     return width
 
@@ -179,7 +209,10 @@ def _tilted(
     cells = 1 << max(4, math.ceil(math.log2((high - low) / width + 4.0)))
     if cells > most_cells:
         raise UnresolvedError
-    roundings = sum(s.times * (4.0 + theta * width * float(np.abs(s.law.places).max())) for s in steps)
+    roundings = sum(
+        s.times * (4.0 + theta * width * float(np.abs(s.law.places).max()))
+        for s in steps
+    )
     law, norm = _law_of_sum(steps, width, theta, cells, precision)
     first = math.floor(low / width)
     places = first + np.arange(cells)
@@ -189,9 +222,15 @@ def _tilted(
     losses = losses[is_kept]
     under_p = chances[is_kept] * np.exp(exponent - theta * losses)
     decreases = _decreases(under_p, losses)
-    deltas = np.append(np.cumsum((decreases[1:] * -math.expm1(-width))[::-1])[::-1], 0.0)
-    # The weights exp(-theta y) (1 - exp(-y)), y = l - epsilon, are at most 1 and at most 1/theta. This is their norm.
-    spread = min((-math.expm1(-2.0 * theta * width)) ** -0.5, (-math.expm1(-theta * width)) ** -0.5 / theta)
+    deltas = np.append(
+        np.cumsum((decreases[1:] * -math.expm1(-width))[::-1])[::-1], 0.0
+    )
+    # The weights exp(-theta y) (1 - exp(-y)), y = l - epsilon, are at most 1 and at
+    # most 1/theta. This is their norm.
+    spread = min(
+        (-math.expm1(-2.0 * theta * width)) ** -0.5,
+        (-math.expm1(-theta * width)) ** -0.5 / theta,
+    )
     return LossSum(
         losses=losses,
         deltas=deltas,
@@ -199,7 +238,10 @@ def _tilted(
         exponent=exponent,
         theta=theta,
         error=2.0 * norm * spread + 4.0 * TAIL_CHANCE * min(1.0, 1.0 / theta),
-        part=ROUNDING + 8.0 * ROUNDOFF * (roundings + abs(exponent) + theta * max(abs(low), abs(high))),
+        part=ROUNDING
+        + 8.0
+        * ROUNDOFF
+        * (roundings + abs(exponent) + theta * max(abs(low), abs(high))),
         beyond=math.fsum(s.times * s.law.beyond for s in steps),
         largest=float(losses[-1]),
         shift=sum_shift(steps),
@@ -212,7 +254,9 @@ def _decreases(under_p: Vector, losses: Vector) -> Vector:
     scipy.linalg can solve these equations too, but takes a tenth of a second to import.
     """
     decreases = np.empty_like(under_p)
-    starts = np.flatnonzero(np.diff(np.floor((losses - losses[0]) / BLOCK), prepend=-1.0)).tolist()
+    starts = np.flatnonzero(
+        np.diff(np.floor((losses - losses[0]) / BLOCK), prepend=-1.0)
+    ).tolist()
     later = 0.0  # the sum at the first loss of the next block
     end = len(losses)
     for start in reversed(starts):
@@ -227,7 +271,10 @@ def _decreases(under_p: Vector, losses: Vector) -> Vector:
 
 
 def _window(
-    steps: Sequence[Steps], exponent_at: Callable[[float], float], width: float, theta: float
+    steps: Sequence[Steps],
+    exponent_at: Callable[[float], float],
+    width: float,
+    theta: float,
 ) -> tuple[float, float]:
     """Return an interval that contains nearly all of the tilted distribution of the sum."""
     largest = width * max(int(np.abs(s.law.places).max()) for s in steps)
@@ -245,18 +292,30 @@ def _law_of_sum(
     unit = float(np.finfo(precision).eps)
     per_transform = 16.0 * unit * math.log2(cells)
     product: Any = 1.0
-    moduli = np.ones(cells // 2 + 1)  # at least the moduli of the product, and of the true transform
+    # at least the moduli of the product, and of the true transform
+    moduli = np.ones(cells // 2 + 1)
     errors = np.zeros(cells // 2 + 1)  # errors of the product, relative to these moduli
     for law, times in steps:
-        tilted = law.chances * np.exp(theta * width * law.places - log_moment(law, theta, width))
-        transform = np.fft.rfft(np.bincount(law.places % cells, tilted, minlength=cells).astype(precision))
-        modulus = np.abs(transform).astype(np.float64) * (1.0 + 2.0 * ROUNDOFF) + 2.0 * per_transform
+        tilted = law.chances * np.exp(
+            theta * width * law.places - log_moment(law, theta, width)
+        )
+        transform = np.fft.rfft(
+            np.bincount(law.places % cells, tilted, minlength=cells).astype(precision)
+        )
+        modulus = (
+            np.abs(transform).astype(np.float64) * (1.0 + 2.0 * ROUNDOFF)
+            + 2.0 * per_transform
+        )
         moduli *= modulus**times
         errors += times * (per_transform / modulus + 4.0 * unit)
         product = product * whole_power(transform, times)
-    norms = np.linalg.norm([moduli * (per_transform + 8.0 * unit), moduli * errors], axis=1)
+    norms = np.linalg.norm(
+        [moduli * (per_transform + 8.0 * unit), moduli * errors], axis=1
+    )
     # all frequencies but two also represent their conjugates
-    return np.fft.irfft(product, cells).astype(np.float64), math.sqrt(2.0 / cells) * float(norms.sum())
+    return np.fft.irfft(product, cells).astype(np.float64), math.sqrt(
+        2.0 / cells
+    ) * float(norms.sum())
 
 
 def sum_exponent(steps: Sequence[Steps], width: float, theta: float) -> float:
@@ -273,7 +332,8 @@ def log_moment(law: LossLaw, theta: float, width: float) -> float:
     """Return the logarithm of E exp(theta loss)."""
     at = theta * width * law.places
     top = max(float(at[-1]), float(at[0]))
-    return top + math.log(float((law.chances * np.exp(at - top)).sum()))  # a dot product would start threads
+    # a dot product would start threads
+    return top + math.log(float((law.chances * np.exp(at - top)).sum()))
 
 
 def best_tilt(exponent: Callable[[float], float], log_delta: float) -> float:
@@ -288,7 +348,8 @@ def best_tilt(exponent: Callable[[float], float], log_delta: float) -> float:
         largest_weight = -math.log1p(theta) - theta * math.log1p(1.0 / theta)
         return (exponent(theta) - log_delta + largest_weight) / theta
 
-    # The numerator is convex in theta. So the quotient has one minimum, and golden-section search finds it.
+    # The numerator is convex in theta. So the quotient has one minimum, and
+    # golden-section search finds it.
     low = math.log(1e-9)  # for an epsilon of millions
     high = math.log(1e12)
     left = high - GOLDEN * (high - low)
@@ -328,17 +389,28 @@ def _deviation(steps: Sequence[Steps], theta: float, width: float) -> float:
     """Return the standard deviation of the tilted sum."""
     variance = 0.0
     for law, times in steps:
-        weights = law.chances * np.exp(theta * width * law.places - log_moment(law, theta, width))
+        weights = law.chances * np.exp(
+            theta * width * law.places - log_moment(law, theta, width)
+        )
         losses = width * law.places
         mean = float((weights * losses).sum())
         variance += times * float((weights * (losses - mean) ** 2).sum())
     return math.sqrt(variance)
 
 
-def _end(exponent: Callable[[float], float], theta: float, sign: int, least: float, largest_rate: float) -> float:
+def _end(
+    exponent: Callable[[float], float],
+    theta: float,
+    sign: int,
+    least: float,
+    largest_rate: float,
+) -> float:
     """Return a point beyond which the tilted sum has probability below TAIL_CHANCE, by Chernoff's bound."""
     ends: list[float] = []
     for rate in np.geomspace(least, largest_rate, 14).tolist():
         change = sign * rate
-        ends.append((exponent(theta + change) - exponent(theta) - math.log(TAIL_CHANCE)) / change)
+        ends.append(
+            (exponent(theta + change) - exponent(theta) - math.log(TAIL_CHANCE))
+            / change
+        )
     return min(ends) if sign > 0 else max(ends)

@@ -7,6 +7,12 @@ lower triangular ``C`` this also holds if gradients depend on earlier releases (
 """
 
 from dpverify.privacy.matrix.mechanism import MatrixMechanism
-from dpverify.privacy.matrix.participation import Cyclic, Epochs, Once, Participation, Separated
+from dpverify.privacy.matrix.participation import (
+    Cyclic,
+    Epochs,
+    Once,
+    Participation,
+    Separated,
+)
 
 __all__ = ["Cyclic", "Epochs", "MatrixMechanism", "Once", "Participation", "Separated"]

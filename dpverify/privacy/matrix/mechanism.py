@@ -18,8 +18,20 @@ from scipy.signal import lfilter
 
 from dpverify.kernels import check
 from dpverify.privacy.gaussian_safe import safe_epsilon, safe_mu, violated_epsilon
-from dpverify.privacy.matrix.participation import Cyclic, Epochs, Floats, Participation, Pattern
-from dpverify.privacy.matrix.strategies import MOST_DENSE, Dense, Strategy, Toeplitz, Trees
+from dpverify.privacy.matrix.participation import (
+    Cyclic,
+    Epochs,
+    Floats,
+    Participation,
+    Pattern,
+)
+from dpverify.privacy.matrix.strategies import (
+    MOST_DENSE,
+    Dense,
+    Strategy,
+    Toeplitz,
+    Trees,
+)
 from dpverify.privacy.participation import Bounds
 
 ASCENTS = 100  # most repetitions of an ascent; each strictly increases the sum
@@ -38,11 +50,16 @@ def sensitivity(strategy: Strategy, participation: Participation) -> Bounds:
     if strategy.bandwidth <= participation.gap:
         return _of_disjoint(strategy, heaviest, "orthogonal columns")
     if strategy.is_decreasing and not isinstance(participation, Epochs):
-        # X[i, j] is the sum of c_t c_(t + j - i) over t < steps - j, which decreases in j - i and in j. Of all patterns
-        # the earliest has the smallest distances and the earliest steps, and so the largest sum.
+        # X[i, j] is the sum of c_t c_(t + j - i) over t < steps - j, which decreases in
+        # j - i and in j. Of all patterns the earliest has the smallest distances and
+        # the earliest steps, and so the largest sum.
         energy = _energy(strategy, first, np.ones(len(first)))
         return _bounds(energy, energy, first, "earliest steps", strategy.relative_error)
-    if strategy.is_decreasing and isinstance(participation, Epochs) and strategy.steps > MOST_DENSE:
+    if (
+        strategy.is_decreasing
+        and isinstance(participation, Epochs)
+        and strategy.steps > MOST_DENSE
+    ):
         return _of_long_epochs(strategy, participation)
     return _of_all_pairs(strategy, participation, [first, heaviest])
 
@@ -53,11 +70,19 @@ def _energy(strategy: Strategy, pattern: Pattern, signs: Floats) -> float:
     return float(total @ total)
 
 
-def _bounds(lower: float, upper: float, pattern: Pattern, method: str, error: float) -> Bounds:
+def _bounds(
+    lower: float, upper: float, pattern: Pattern, method: str, error: float
+) -> Bounds:
     """Return the roots of two squares, moved outward by their relative error."""
     least = math.sqrt(max(lower, 0.0)) * (1.0 - error)
     most = math.sqrt(upper) * (1.0 + error)
-    return Bounds(least, most, exact=most <= least * (1.0 + 4.0 * error), pattern=pattern, method=method)
+    return Bounds(
+        least,
+        most,
+        exact=most <= least * (1.0 + 4.0 * error),
+        pattern=pattern,
+        method=method,
+    )
 
 
 def _of_disjoint(strategy: Strategy, heaviest: Pattern, method: str) -> Bounds:
@@ -66,7 +91,9 @@ def _of_disjoint(strategy: Strategy, heaviest: Pattern, method: str) -> Bounds:
     return _bounds(energy, energy, heaviest, method, strategy.relative_error)
 
 
-def _of_all_pairs(strategy: Strategy, participation: Participation, starts: list[Pattern]) -> Bounds:
+def _of_all_pairs(
+    strategy: Strategy, participation: Participation, starts: list[Pattern]
+) -> Bounds:
     """Bound the change by the products of all pairs of columns, and search for a pattern that comes close."""
     products = strategy.gram()
     rounding = strategy.relative_error * strategy.absolute_gram()
@@ -84,13 +111,18 @@ def _of_all_pairs(strategy: Strategy, participation: Participation, starts: list
         starts = [*starts, candidate]
         method = "row by row"
     changes = [_ascend(products, participation, start) for start in starts]
-    lowers = [_energy(strategy, *change) - float(rounding[np.ix_(change[0], change[0])].sum()) for change in changes]
+    lowers = [
+        _energy(strategy, *change) - float(rounding[np.ix_(change[0], change[0])].sum())
+        for change in changes
+    ]
     lower = max(lowers)
     pattern, _ = changes[lowers.index(lower)]
     return _bounds(lower, upper, pattern, method, strategy.relative_error)
 
 
-def _ascend(products: Floats, participation: Participation, pattern: Pattern) -> tuple[Pattern, Floats]:
+def _ascend(
+    products: Floats, participation: Participation, pattern: Pattern
+) -> tuple[Pattern, Floats]:
     """Increase the sum of ``s_i s_j X[i, j]`` over a pattern with signs s, until it no longer increases.
 
     The sum is convex in the vector of signs. So the pattern and signs that maximize the linearization are no worse.
@@ -122,27 +154,35 @@ def _of_long_epochs(strategy: Strategy, participation: Epochs) -> Bounds:
         gap = (distance - 1) * length + 1
         sums = np.cumsum(column[: steps - gap] * column[gap:])
         upper += 2.0 * float(sums[steps - begins[distance:] - 1].sum())
-    close_pairs = [begin + length - 1 if epoch % 2 == 0 else begin for epoch, begin in enumerate(first)]
+    close_pairs = [
+        begin + length - 1 if epoch % 2 == 0 else begin
+        for epoch, begin in enumerate(first)
+    ]
     candidates = [first, tuple(step for step in close_pairs if step < steps)]
-    energies = [_energy(strategy, pattern, np.ones(len(pattern))) for pattern in candidates]
+    energies = [
+        _energy(strategy, pattern, np.ones(len(pattern))) for pattern in candidates
+    ]
     lower = max(energies)
     pattern = candidates[energies.index(lower)]
-    return _bounds(lower, upper, pattern, "least distances of epochs", strategy.relative_error)
+    return _bounds(
+        lower, upper, pattern, "least distances of epochs", strategy.relative_error
+    )
 
 
 Neighbours: TypeAlias = Literal["add-remove", "zero-out", "replace-one"]
 CHANGES: dict[str, float] = {"add-remove": 1.0, "zero-out": 1.0, "replace-one": 2.0}
 """Largest change of the sum of clipped gradients in one step by one example, in units of the clip length."""
 
-QUOTIENT = 4.0 * 2.0**-53  # bound on the relative rounding error of a quotient and a product
+# bound on the relative rounding error of a quotient and a product
+QUOTIENT = 4.0 * 2.0**-53
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixMechanism:
     """A matrix mechanism ``C G + Z`` on the clipped gradients of all steps; use a class method to make one.
 
-    Sensitivities are in units of the clip length. ``sigma`` is the standard deviation of an entry of Z in these units,
-    which libraries call the noise multiplier.
+    Sensitivities are in units of the clip length. ``sigma`` is the standard deviation
+    of an entry of Z in these units, which libraries call the noise multiplier.
 
     Parameters
     ----------
@@ -200,26 +240,41 @@ class MatrixMechanism:
         """
         steps = check.whole(1, steps=steps)
         restart = steps if restart is None else check.whole(1, steps, restart=restart)
-        return cls("tree" if restart == steps else f"tree, new after {restart} steps", Trees(steps, restart))
+        return cls(
+            "tree" if restart == steps else f"tree, new after {restart} steps",
+            Trees(steps, restart),
+        )
 
     @classmethod
-    def toeplitz(cls, coefficients: Sequence[float] | Floats, steps: int) -> MatrixMechanism:
+    def toeplitz(
+        cls, coefficients: Sequence[float] | Floats, steps: int
+    ) -> MatrixMechanism:
         """Make a lower triangular Toeplitz mechanism.
 
         Parameters
         ----------
         coefficients : array, shape (bands,)
-            Entries of C by their distance to the diagonal; the first is not 0. Entries beyond the last are 0.
+            Entries of C by their distance to the diagonal; the first is not 0. Entries
+            beyond the last are 0.
         steps : int
             Number of steps, at least 1.
         """
-        return cls("Toeplitz", Toeplitz(check.array(None, coefficients=coefficients), check.whole(1, steps=steps)))
+        return cls(
+            "Toeplitz",
+            Toeplitz(
+                check.array(None, coefficients=coefficients),
+                check.whole(1, steps=steps),
+            ),
+        )
 
     @classmethod
     def square_root(cls, steps: int, bands: int | None = None) -> MatrixMechanism:
         """Make the square root of the matrix of prefix sums (Fichtenberger et al. 2023), cut to ``bands`` if given."""
         bands = _bands(bands, steps)
-        return cls(f"square root, {bands} bands", Toeplitz(_binomial_series(-0.5, bands), steps))
+        return cls(
+            f"square root, {bands} bands",
+            Toeplitz(_binomial_series(-0.5, bands), steps),
+        )
 
     @classmethod
     def inverse_square_root(cls, steps: int, bands: int) -> MatrixMechanism:
@@ -231,13 +286,19 @@ class MatrixMechanism:
         return cls(f"inverse square root, {bands} bands", Toeplitz(column, steps))
 
     @classmethod
-    def buffered(cls, scale: Sequence[float] | Floats, decay: Sequence[float] | Floats, steps: int) -> MatrixMechanism:
+    def buffered(
+        cls,
+        scale: Sequence[float] | Floats,
+        decay: Sequence[float] | Floats,
+        steps: int,
+    ) -> MatrixMechanism:
         """Make a buffered linear Toeplitz mechanism (McMahan et al. 2024).
 
         Parameters
         ----------
         scale, decay : array, shape (buffers,)
-            The coefficient at distance t > 0 is the sum of ``scale * decay**(t - 1)``, and 1 at distance 0.
+            The coefficient at distance t > 0 is the sum of ``scale * decay**(t - 1)``,
+            and 1 at distance 0.
         steps : int
             Number of steps, at least 1.
         """
@@ -251,7 +312,9 @@ class MatrixMechanism:
             powers *= decays
         return cls(f"buffered Toeplitz, {len(scales)} buffers", Toeplitz(column, steps))
 
-    def sensitivity(self, participation: Participation, neighbours: Neighbours = "add-remove") -> Bounds:
+    def sensitivity(
+        self, participation: Participation, neighbours: Neighbours = "add-remove"
+    ) -> Bounds:
         """Bound the largest change of ``C G`` by one example, in clip lengths.
 
         Parameters
@@ -259,27 +322,42 @@ class MatrixMechanism:
         participation : Once, Cyclic, Epochs or Separated
             The steps in which one example can take part.
         neighbours : {"add-remove", "zero-out", "replace-one"}
-            Whether the example is added or removed, its gradients become 0, or it is replaced by another example.
+            Whether the example is added or removed, its gradients become 0, or it is
+            replaced by another example.
 
         Returns
         -------
         Bounds
-            ``lower`` is attained by the steps of ``pattern`` (counted from 0). ``upper`` holds for all gradients, and
-            ``method`` says how it was computed. ``exact`` is True if the bounds differ by rounding only.
+            ``lower`` is attained by the steps of ``pattern`` (counted from 0).
+            ``upper`` holds for all gradients, and ``method`` says how it was computed.
+            ``exact`` is True if the bounds differ by rounding only.
 
         Raises
         ------
         ValueError
-            If a name is unknown, or the matrix has too many steps for this participation.
+            If a name is unknown, or the matrix has too many steps for this
+            participation.
         """
         if neighbours not in CHANGES:
-            raise check.ArgumentError("neighbours", neighbours, f"must be one of {', '.join(CHANGES)}")
+            raise check.ArgumentError(
+                "neighbours", neighbours, f"must be one of {', '.join(CHANGES)}"
+            )
         factor = CHANGES[neighbours]
         single = sensitivity(self.strategy, participation)
-        return Bounds(factor * single.lower, factor * single.upper, single.exact, single.pattern, single.method)
+        return Bounds(
+            factor * single.lower,
+            factor * single.upper,
+            single.exact,
+            single.pattern,
+            single.method,
+        )
 
     def epsilon(
-        self, sigma: float, delta: float, participation: Participation, neighbours: Neighbours = "add-remove"
+        self,
+        sigma: float,
+        delta: float,
+        participation: Participation,
+        neighbours: Neighbours = "add-remove",
     ) -> Bounds:
         """Bound the smallest epsilon from above and below.
 
@@ -309,13 +387,19 @@ class MatrixMechanism:
         return Bounds(lower, upper, change.exact, change.pattern, change.method)
 
     def sigma(
-        self, epsilon: float, delta: float, participation: Participation, neighbours: Neighbours = "add-remove"
+        self,
+        epsilon: float,
+        delta: float,
+        participation: Participation,
+        neighbours: Neighbours = "add-remove",
     ) -> float:
         """Return a ``sigma`` that certainly gives an epsilon; arguments and errors are as for :meth:`epsilon`."""
         change = self.sensitivity(participation, neighbours)
         return change.upper / safe_mu(epsilon, delta) * (1.0 + QUOTIENT)
 
-    def error(self, sigma: float, workload: Sequence[float] | Floats | None = None) -> Floats:
+    def error(
+        self, sigma: float, workload: Sequence[float] | Floats | None = None
+    ) -> Floats:
         """Return the standard deviation of the noise of each answer.
 
         Parameters
@@ -323,7 +407,8 @@ class MatrixMechanism:
         sigma : float
             As for :meth:`epsilon`.
         workload : array, shape (steps,), optional
-            Weights of the gradients in an answer by their age. Default: 1, for prefix sums.
+            Weights of the gradients in an answer by their age. Default: 1, for prefix
+            sums.
 
         Returns
         -------
@@ -335,13 +420,19 @@ class MatrixMechanism:
         ValueError
             If a number is out of its range.
         """
-        weights = np.ones(self.steps) if workload is None else check.array(self.steps, workload=workload)
+        weights = (
+            np.ones(self.steps)
+            if workload is None
+            else check.array(self.steps, workload=workload)
+        )
         return check.positive(sigma=sigma) * self.strategy.inverse_row_norms(weights)
 
     def dense(self) -> Floats:
         """Return C as an array, shape (rows, steps)."""
         self.strategy.check_size()
-        columns = [self.strategy.column_sum((step,), np.ones(1)) for step in range(self.steps)]
+        columns = [
+            self.strategy.column_sum((step,), np.ones(1)) for step in range(self.steps)
+        ]
         return np.stack(columns, axis=1)
 
     def covariance(self) -> Floats:

@@ -72,7 +72,10 @@ class Cyclic:
 
     def patterns(self, steps: int) -> Iterator[Pattern]:
         """Yield every largest set of steps."""
-        return (tuple(range(place, steps, self.period)) for place in range(min(self.period, steps)))
+        return (
+            tuple(range(place, steps, self.period))
+            for place in range(min(self.period, steps))
+        )
 
     def allows(self, pattern: Pattern) -> bool:
         """Return whether one example can take part in these steps and no others."""
@@ -84,12 +87,20 @@ class Cyclic:
 
     def heaviest(self, weights: Floats) -> Pattern:
         """Return the pattern with the largest sum of weights."""
-        return max(self.patterns(len(weights)), key=lambda pattern: float(weights[list(pattern)].sum()))
+        return max(
+            self.patterns(len(weights)),
+            key=lambda pattern: float(weights[list(pattern)].sum()),
+        )
 
     def row_sums(self, gram: Floats) -> Floats:
         """Return for each step the sum of its row over the pattern that contains the step."""
         steps = len(gram)
-        return np.array([gram[step, step % self.period :: self.period].sum() for step in range(steps)])
+        return np.array(
+            [
+                gram[step, step % self.period :: self.period].sum()
+                for step in range(steps)
+            ]
+        )
 
 
 @dataclass(frozen=True)
@@ -114,7 +125,10 @@ class Epochs:
 
     def patterns(self, steps: int) -> Iterator[Pattern]:
         """Yield every largest set of steps."""
-        epochs = [range(begin, min(begin + self.length, steps)) for begin in range(0, steps, self.length)]
+        epochs = [
+            range(begin, min(begin + self.length, steps))
+            for begin in range(0, steps, self.length)
+        ]
         return product(*epochs)
 
     def allows(self, pattern: Pattern) -> bool:
@@ -128,7 +142,10 @@ class Epochs:
     def heaviest(self, weights: Floats) -> Pattern:
         """Return the pattern with the largest sum of weights."""
         begins = range(0, len(weights), self.length)
-        return tuple(begin + int(np.argmax(weights[begin : begin + self.length])) for begin in begins)
+        return tuple(
+            begin + int(np.argmax(weights[begin : begin + self.length]))
+            for begin in begins
+        )
 
     def row_sums(self, gram: Floats) -> Floats:
         """Return for each step the largest sum of its row over the patterns that contain the step."""
@@ -180,7 +197,9 @@ class Separated:
     def allows(self, pattern: Pattern) -> bool:
         """Return whether one example can take part in these steps and no others."""
         few = self.most is None or len(pattern) <= self.most
-        return few and all(later - earlier >= self.separation for earlier, later in pairwise(pattern))
+        return few and all(
+            later - earlier >= self.separation for earlier, later in pairwise(pattern)
+        )
 
     def earliest(self, steps: int) -> Pattern:
         """Return the pattern whose steps are the earliest possible."""
@@ -190,7 +209,8 @@ class Separated:
         """Return the pattern with the largest sum of weights."""
         steps = len(weights)
         count = self.count(steps)
-        best = [np.zeros(steps + self.separation)]  # [k][i]: largest sum over at most k steps from step i on
+        # [k][i]: largest sum over at most k steps from step i on
+        best = [np.zeros(steps + self.separation)]
         for _ in range(count):
             sums = np.zeros(steps + self.separation)
             sums[:steps] = weights + best[-1][self.separation :]
@@ -224,7 +244,8 @@ class Separated:
         """Return, for each step i, the largest sum of its row over steps that are at least ``separation`` before i."""
         steps = len(gram)
         columns = np.ascontiguousarray(gram.T)
-        sums = np.zeros((steps + 1, steps))  # [j, i]: largest sum of row i over steps below j
+        # [j, i]: largest sum of row i over steps below j
+        sums = np.zeros((steps + 1, steps))
         for step in range(steps):
             earlier = sums[max(0, step + 1 - self.separation)]
             np.maximum(sums[step], columns[step] + earlier, out=sums[step + 1])
@@ -237,7 +258,8 @@ class Separated:
         steps = len(gram)
         result = np.zeros((count, steps))
         places = np.arange(self.separation, steps)
-        previous = np.zeros((steps, steps + 1))  # [i, j]: largest sum of row i over steps below j
+        # [i, j]: largest sum of row i over steps below j
+        previous = np.zeros((steps, steps + 1))
         for limit in range(1, count):
             current = np.zeros((steps, steps + 1))
             current[:, 1:] = gram

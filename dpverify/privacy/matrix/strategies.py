@@ -17,7 +17,8 @@ MOST_DENSE = 4096
 
 ROUNDING = 2.0**-53
 
-FEW_BANDS = 64  # largest number of bands for which a recurrence is faster than a transform
+# largest number of bands for which a recurrence is faster than a transform
+FEW_BANDS = 64
 
 
 class Strategy(ABC):
@@ -226,7 +227,10 @@ class Trees(Strategy):
             size = min(self.restart, self.steps - begin)
             for level in range(size.bit_length()):
                 width = 1 << level
-                nodes.extend((begin + at, begin + at + width) for at in range(0, size - width + 1, width))
+                nodes.extend(
+                    (begin + at, begin + at + width)
+                    for at in range(0, size - width + 1, width)
+                )
         return nodes
 
     @cached_property
@@ -271,7 +275,11 @@ class Trees(Strategy):
         Each earlier tree contributes the nodes of its whole length.
         """
         if not (workload == 1.0).all():
-            raise check.ArgumentError("workload", "coefficients", "must all be 1 for a tree, which answers prefix sums")
+            raise check.ArgumentError(
+                "workload",
+                "coefficients",
+                "must all be 1 for a tree, which answers prefix sums",
+            )
         lengths = np.arange(1, self.steps + 1)
         whole, remaining = np.divmod(lengths, self.restart)
         digits = np.bitwise_count(remaining) + whole * self.restart.bit_count()

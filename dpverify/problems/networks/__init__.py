@@ -12,4 +12,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NetworkGradients", "make_network"]
 
-__getattr__, __dir__ = lazy_names(__name__, {"architectures": "make_network", "oracle": "NetworkGradients"})
+__getattr__, __dir__ = lazy_names(
+    __name__, {"architectures": "make_network", "oracle": "NetworkGradients"}
+)

@@ -1,9 +1,10 @@
 """The networks of zhang2021 and wang2019.
 
-zhang2021 uses a two-layer CNN and ResNet-20, with ELU. The paper does not give other details; we chose them. ResNet-20
-(He et al. 2016, section 4.2) has batch normalization, which mixes the examples of a batch. One example then moves all
-gradients, and clipping each gradient does not bound the sensitivity. Here ResNet-20 has group normalization, which
-normalizes each image on its own, or no normalization.
+zhang2021 uses a two-layer CNN and ResNet-20, with ELU. The paper does not give other
+details; we chose them. ResNet-20 (He et al. 2016, section 4.2) has batch normalization,
+which mixes the examples of a batch. One example then moves all gradients, and clipping
+each gradient does not bound the sensitivity. Here ResNet-20 has group normalization,
+which normalizes each image on its own, or no normalization.
 
 wang2019 cites the code of its networks, and Tables 5 and 6 have the shapes of two of them. CNN6 (Abadi et al. 2016) is
 described as three convolutions with 32, 64 and 128 filters and three linear layers; we chose the sizes of the layers.
@@ -47,7 +48,9 @@ class UnfoldedConvolution(Conv2d):  # type: ignore[misc]  # torch is loaded by n
 class ResidualBlock(Module):  # type: ignore[misc]  # as above
     """Two convolutions and a shortcut that subsamples pixels and pads channels with zeros (option A of He et al.)."""
 
-    def __init__(self, channels_in: int, channels_out: int, norm: Callable[[int], Any]) -> None:
+    def __init__(
+        self, channels_in: int, channels_out: int, norm: Callable[[int], Any]
+    ) -> None:
         super().__init__()
         self.more = channels_out - channels_in
         self.stride = 1 if channels_in == channels_out else 2
@@ -61,14 +64,20 @@ class ResidualBlock(Module):  # type: ignore[misc]  # as above
 
     def forward(self, x: Any) -> Any:
         """Return the output for images (B, channels, height, width)."""
-        short = functional.pad(x[:, :, :: self.stride, :: self.stride], (0, 0, 0, 0, 0, self.more))
+        short = functional.pad(
+            x[:, :, :: self.stride, :: self.stride], (0, 0, 0, 0, 0, self.more)
+        )
         return functional.elu(self.inner(x) + short)
 
 
-def make_network(name: str, shape: tuple[int, int, int], seed: int = 0, classes: int = 10) -> Any:
+def make_network(
+    name: str, shape: tuple[int, int, int], seed: int = 0, classes: int = 10
+) -> Any:
     """Return one of :data:`NETWORKS` for images of a shape (channels, height, width), initialized from a seed."""
     if name not in NETWORKS:
-        raise check.ArgumentError("network", name, f"must be one of {', '.join(NETWORKS)}")
+        raise check.ArgumentError(
+            "network", name, f"must be one of {', '.join(NETWORKS)}"
+        )
     before = torch.random.get_rng_state()
     torch.manual_seed(check.whole(0, seed=seed))
     try:
@@ -77,7 +86,9 @@ def make_network(name: str, shape: tuple[int, int, int], seed: int = 0, classes:
             network(sized)
         return network
     except RuntimeError as error:
-        raise check.ArgumentError("shape", shape, f"must fit the network {name}") from error
+        raise check.ArgumentError(
+            "shape", shape, f"must fit the network {name}"
+        ) from error
     finally:
         torch.random.set_rng_state(before)
 
@@ -118,7 +129,13 @@ def _resnet20(norm: Callable[[int], Any]) -> Callable[[tuple[int, int, int], int
         widths = [16, 16, 16, 16, 32, 32, 32, 64, 64, 64]
         blocks = [ResidualBlock(a, b, norm) for a, b in itertools.pairwise(widths)]
         first = UnfoldedConvolution(shape[0], 16, 3, padding=1), norm(16), nn.ELU()
-        return nn.Sequential(*first, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, classes))
+        return nn.Sequential(
+            *first,
+            *blocks,
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(64, classes),
+        )
 
     return make
 
@@ -127,7 +144,14 @@ def _cnn4(shape: tuple[int, int, int], classes: int) -> Any:
     """Return the network of Table 5, for images of 28 by 28 pixels."""
     first = UnfoldedConvolution(shape[0], 16, 8, 2, 3), nn.ReLU(), nn.MaxPool2d(2, 1)
     second = UnfoldedConvolution(16, 32, 4, 2), nn.ReLU(), nn.MaxPool2d(2, 1)
-    return nn.Sequential(*first, *second, nn.Flatten(), nn.Linear(512, 32), nn.ReLU(), nn.Linear(32, classes))
+    return nn.Sequential(
+        *first,
+        *second,
+        nn.Flatten(),
+        nn.Linear(512, 32),
+        nn.ReLU(),
+        nn.Linear(32, classes),
+    )
 
 
 def _cnn5(shape: tuple[int, int, int], classes: int) -> Any:
@@ -141,13 +165,25 @@ def _cnn6(shape: tuple[int, int, int], classes: int) -> Any:
     layers = []
     channels_in = shape[0]
     for channels_out in (32, 64, 128):
-        layers += [UnfoldedConvolution(channels_in, channels_out, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+        layers += [
+            UnfoldedConvolution(channels_in, channels_out, 3, padding=1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+        ]
         channels_in = channels_out
-    return nn.Sequential(*layers, nn.Flatten(), *_linear(128 * (shape[1] // 8) * (shape[2] // 8), 120, 84, classes))
+    return nn.Sequential(
+        *layers,
+        nn.Flatten(),
+        *_linear(128 * (shape[1] // 8) * (shape[2] // 8), 120, 84, classes),
+    )
 
 
 def _linear(*widths: int) -> list[Any]:
-    layers = [layer for a, b in itertools.pairwise(widths) for layer in (nn.Linear(a, b), nn.ReLU())]
+    layers = [
+        layer
+        for a, b in itertools.pairwise(widths)
+        for layer in (nn.Linear(a, b), nn.ReLU())
+    ]
     return layers[:-1]
 
 

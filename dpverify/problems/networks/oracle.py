@@ -32,14 +32,18 @@ def load_torch() -> ModuleType:
         return importlib.import_module("torch")
     except ImportError:
         raise check.ArgumentError(
-            "torch", "not there", "must be installed: pip install -e '.[torch]' in a checkout"
+            "torch",
+            "not there",
+            "must be installed: pip install -e '.[torch]' in a checkout",
         ) from None
 
 
 def parameters_of(network: Any, names: Sequence[str]) -> Vector:
     """Return the parameters of a network with these names as one vector."""
     held = dict(network.named_parameters())
-    return np.concatenate([held[name].detach().numpy().astype(np.float64).ravel() for name in names])
+    return np.concatenate(
+        [held[name].detach().numpy().astype(np.float64).ravel() for name in names]
+    )
 
 
 class NetworkGradients:
@@ -48,40 +52,63 @@ class NetworkGradients:
     Parameters
     ----------
     network : torch.nn.Module
-        A network that returns a score for each class (at least ten) of each image. Images have the shape (B, channels,
-        height, width) and values from 0 to 1. The parameters with ``requires_grad`` form w, in their order; other
-        parameters are constant.
+        A network that returns a score for each class (at least ten) of each image.
+        Images have the shape (B, channels, height, width) and values from 0 to 1. The
+        parameters with ``requires_grad`` form w, in their order; other parameters are
+        constant.
     images : Images
         The data.
     clip, change_clip : float
-        Clip lengths of gradients and of their changes, above 0; an infinite length does not clip.
+        Clip lengths of gradients and of their changes, above 0; an infinite length does
+        not clip.
     limit : int
         Bytes of memory that a chunk may use.
 
     Raises
     ------
     ArgumentError
-        If a clip length is not positive, one example does not fit in the limit, or the network cannot be mapped over
-        examples. A call raises it if a gradient is not finite.
+        If a clip length is not positive, one example does not fit in the limit, or the
+        network cannot be mapped over examples. A call raises it if a gradient is not
+        finite.
     """
 
     def __init__(
-        self, network: Any, images: Images, clip: float = math.inf, change_clip: float = math.inf, limit: int = LIMIT
+        self,
+        network: Any,
+        images: Images,
+        clip: float = math.inf,
+        change_clip: float = math.inf,
+        limit: int = LIMIT,
     ) -> None:
         self.torch = load_torch()
         self.clip = clip if clip == math.inf else check.positive(clip=clip)
-        self.change_clip = change_clip if change_clip == math.inf else check.positive(change_clip=change_clip)
+        self.change_clip = (
+            change_clip
+            if change_clip == math.inf
+            else check.positive(change_clip=change_clip)
+        )
         self._network = network
         self.images = images
-        trained = {name: value.detach() for name, value in network.named_parameters() if value.requires_grad}
-        self.names, self._shapes = list(trained), [value.shape for value in trained.values()]
+        trained = {
+            name: value.detach()
+            for name, value in network.named_parameters()
+            if value.requires_grad
+        }
+        self.names, self._shapes = (
+            list(trained),
+            [value.shape for value in trained.values()],
+        )
         self._sizes = [value.numel() for value in trained.values()]
         self.start = parameters_of(network, self.names)
         self._programs: dict[int, Callable[..., tuple[Any, ...]]] = {}
         bytes_of_one = self._bytes_of(self._program(1)) * SPARE + 8 * len(self.start)
         self.chunk = int(limit / bytes_of_one)
         if self.chunk < 1:
-            raise check.ArgumentError("limit", limit, f"must have room for one example, {bytes_of_one:.0f} bytes")
+            raise check.ArgumentError(
+                "limit",
+                limit,
+                f"must have room for one example, {bytes_of_one:.0f} bytes",
+            )
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
         """Write the mean of the batch's clipped gradients at ``w``, shape (d,), to ``out``."""
@@ -89,7 +116,9 @@ class NetworkGradients:
         for part in self._parts(batch):
             self._add(self.gradients(w, part), self.clip, 1.0 / len(batch), out)
 
-    def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
+    def change(
+        self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector
+    ) -> None:
         """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) to ``out``."""
         out[:] = 0.0
         for part in self._parts(batch):
@@ -110,7 +139,10 @@ class NetworkGradients:
     def rows(self, w: Vector, batch: Indices) -> Matrix:
         """Return the gradient of each example without clipping, shape (B, d)."""
         chunks = [self.gradients(w, part) for part in self._parts(batch)]
-        rows = [np.concatenate([gradient.flatten(1).numpy() for gradient in chunk], axis=1) for chunk in chunks]
+        rows = [
+            np.concatenate([gradient.flatten(1).numpy() for gradient in chunk], axis=1)
+            for chunk in chunks
+        ]
         return np.concatenate(rows).astype(np.float64)
 
     def accuracy_and_loss(self, w: Vector, images: Images) -> tuple[float, float]:
@@ -121,13 +153,20 @@ class NetworkGradients:
         with torch.no_grad():
             for part in self._parts(np.arange(len(images.y))):
                 x, y = self._tensors(images, part)
-                scores = torch.func.functional_call(self._network, self._parameters(w), (x,))
+                scores = torch.func.functional_call(
+                    self._network, self._parameters(w), (x,)
+                )
                 right += int((scores.argmax(1) == y).sum())
-                loss += float(torch.nn.functional.cross_entropy(scores, y, reduction="sum"))
+                loss += float(
+                    torch.nn.functional.cross_entropy(scores, y, reduction="sum")
+                )
         return right / len(images.y), loss / len(images.y)
 
     def _parts(self, batch: Indices) -> Iterator[Indices]:
-        yield from (batch[first : first + self.chunk] for first in range(0, len(batch), self.chunk))
+        yield from (
+            batch[first : first + self.chunk]
+            for first in range(0, len(batch), self.chunk)
+        )
 
     def _parameters(self, w: Vector) -> dict[str, Any]:
         parts = self.torch.from_numpy(w.astype(np.float32)).split(self._sizes)
@@ -141,25 +180,40 @@ class NetworkGradients:
     def gradients(self, w: Vector, batch: Indices) -> tuple[Any, ...]:
         """Return the gradients of a chunk, a tensor (B, ...) for each parameter."""
         with self.torch.no_grad():
-            return self._program(len(batch))(self._parameters(w), *self._tensors(self.images, batch))
+            return self._program(len(batch))(
+                self._parameters(w), *self._tensors(self.images, batch)
+            )
 
     def _program(self, size: int) -> Callable[..., tuple[Any, ...]]:
         """Return the recorded program for the gradients of a chunk of this size."""
         if size not in self._programs:
             func = self.torch.func
-            make_fx = importlib.import_module("torch.fx.experimental.proxy_tensor").make_fx
+            make_fx = importlib.import_module(
+                "torch.fx.experimental.proxy_tensor"
+            ).make_fx
 
             def loss(parameters: dict[str, Any], x: Any, y: Any) -> Any:
                 scores = func.functional_call(self._network, parameters, (x[None],))
                 return self.torch.nn.functional.cross_entropy(scores, y[None])
 
             def rows(parameters: dict[str, Any], x: Any, y: Any) -> tuple[Any, ...]:
-                return tuple(func.vmap(func.grad(loss), (None, 0, 0))(parameters, x, y).values())
+                return tuple(
+                    func.vmap(func.grad(loss), (None, 0, 0))(parameters, x, y).values()
+                )
 
-            like = self._parameters(self.start), *self._tensors(self.images, np.zeros(size, dtype=np.int64))
+            like = (
+                self._parameters(self.start),
+                *self._tensors(self.images, np.zeros(size, dtype=np.int64)),
+            )
             try:
                 self._programs[size] = make_fx(rows)(*like)
-            except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
+            except (
+                RuntimeError,
+                ValueError,
+                TypeError,
+                IndexError,
+                AttributeError,
+            ) as error:
                 words = f"{type(self._network).__name__}: {str(error).strip().splitlines()[0]}"
                 rule = "must score each image by itself (no batch normalization), as torch.func.vmap can see"
                 raise check.ArgumentError("network", words, rule) from error
@@ -187,14 +241,21 @@ class NetworkGradients:
             )
         return peak
 
-    def _add(self, rows: tuple[Any, ...], clip: float, weight: float, out: Vector) -> None:
+    def _add(
+        self, rows: tuple[Any, ...], clip: float, weight: float, out: Vector
+    ) -> None:
         """Add ``weight`` times the clipped rows to ``out``; raise an ArgumentError if they are not finite."""
         torch = self.torch
         flat = [row.flatten(1) for row in rows]
-        squares = sum(torch.linalg.vector_norm(row, dim=1, dtype=torch.float32).double().square() for row in flat)
+        squares = sum(
+            torch.linalg.vector_norm(row, dim=1, dtype=torch.float32).double().square()
+            for row in flat
+        )
         lengths = squares.sqrt()
         if not bool(torch.isfinite(lengths).all()):
-            raise check.ArgumentError("gradient", "an infinite number or NaN", "must be finite")
+            raise check.ArgumentError(
+                "gradient", "an infinite number or NaN", "must be finite"
+            )
         factors = weight * (clip / lengths.clamp(min=1e-300)).clamp(max=1.0).float()
         first = 0
         for row in flat:

@@ -34,7 +34,9 @@ from dpverify.problems.sparse.rows import CsrRows, norm_bounds, sparse_rows_with
 
 
 @kernel
-def loss_and_gradient(rows: CsrArrays, y: Vector, w: Vector, lam: float, out: Vector) -> float:
+def loss_and_gradient(
+    rows: CsrArrays, y: Vector, w: Vector, lam: float, out: Vector
+) -> float:
     """Return F(w) and write its gradient to ``out``, in one pass over the rows. Shapes: ``w``, ``out`` (d,)."""
     starts, columns, values = rows
     total = 0.0
@@ -46,7 +48,9 @@ def loss_and_gradient(rows: CsrArrays, y: Vector, w: Vector, lam: float, out: Ve
         z = s * row_product(starts, columns, values, i, w)
         e = math.exp(-abs(z))
         total += max(z, 0.0) + math.log1p(e)  # log(1 + exp(z))
-        add_row(starts, columns, values, i, s * (1.0 if z >= 0.0 else e) / (1.0 + e), out)
+        add_row(
+            starts, columns, values, i, s * (1.0 if z >= 0.0 else e) / (1.0 + e), out
+        )
     for j in range(w.shape[0]):
         penalty += psi(w[j])
         out[j] = out[j] / n + lam * psi_slope(w[j])
@@ -55,7 +59,9 @@ def loss_and_gradient(rows: CsrArrays, y: Vector, w: Vector, lam: float, out: Ve
 
 
 @inner_kernel
-def add_example(w: Vector, columns: Columns, values: Vector, y: float, out: Vector) -> None:
+def add_example(
+    w: Vector, columns: Columns, values: Vector, y: float, out: Vector
+) -> None:
     """Add the gradient of one example's loss, without the regularizer, to ``out``; a ``SparseGradient``."""
     z = 0.0
     for k in range(columns.shape[0]):
@@ -94,13 +100,20 @@ class SparseLogistic:
         If a shape or a label is wrong.
     """
 
-    def __init__(self, x: CsrRows, y: Vector, lam: float = 0.001, radius: float | None = None) -> None:
+    def __init__(
+        self, x: CsrRows, y: Vector, lam: float = 0.001, radius: float | None = None
+    ) -> None:
         if y.shape != (len(x),) or not len(x):
-            raise ValueError(f"y must have shape ({max(len(x), 1)},), got shape {y.shape}.")
+            raise ValueError(
+                f"y must have shape ({max(len(x), 1)},), got shape {y.shape}."
+            )
         if not ((y == 0.0) | (y == 1.0)).all():
             raise ValueError(f"labels must be 0 or 1, got {np.unique(y)[:5].tolist()}.")
         self.x, self.y = x, np.ascontiguousarray(y, dtype=np.float64)
-        self.lam, self.radius = float(lam), radius_of(x, radius, norm_bounds, sparse_rows_within)
+        self.lam, self.radius = (
+            float(lam),
+            radius_of(x, radius, norm_bounds, sparse_rows_within),
+        )
         self.start = np.zeros(x.width)
         self.lipschitz = logistic_bounds.lipschitz(self.radius, self.lam, x.width)
         self.smoothness = logistic_bounds.smoothness(self.radius, self.lam)
@@ -208,19 +221,44 @@ class SparseBatchGradient:
         """Do steps of noisy descent, as specified by ``CompiledDescent``."""
         rows, y, lengths = self._data
         data = rows, y, lengths, order, size, self.clip, self._lam, etas, rhos, std
-        return int(sparse_descent(*data, self._unit, self._sum, w, old, self._mean, batches, noise, iterates))
+        return int(
+            sparse_descent(
+                *data,
+                self._unit,
+                self._sum,
+                w,
+                old,
+                self._mean,
+                batches,
+                noise,
+                iterates,
+            )
+        )
 
 
 class SparseRecursiveGradient(SparseBatchGradient):
     """``RecursiveGradient`` on sparse rows; ``change_clip`` is as in ``RecursiveGradient``."""
 
-    def __init__(self, problem: SparseLogistic, clip: float | None = None, change_clip: float = math.inf) -> None:
+    def __init__(
+        self,
+        problem: SparseLogistic,
+        clip: float | None = None,
+        change_clip: float = math.inf,
+    ) -> None:
         super().__init__(problem, clip)
-        self.change_clip = change_clip if change_clip == math.inf else check.positive(change_clip=change_clip)
+        self.change_clip = (
+            change_clip
+            if change_clip == math.inf
+            else check.positive(change_clip=change_clip)
+        )
 
-    def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
+    def change(
+        self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector
+    ) -> None:
         """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) to ``out``."""
-        recursive_sparse(*self._data, batch, new, old, gamma, self.clip, self.change_clip, self._sum)
+        recursive_sparse(
+            *self._data, batch, new, old, gamma, self.clip, self.change_clip, self._sum
+        )
         add_penalty(self._sum, len(batch), new, self._lam, out)
         if self._lam > 0.0 and gamma < 1.0:
             self._mean[:] = 0.0
@@ -228,11 +266,16 @@ class SparseRecursiveGradient(SparseBatchGradient):
             out -= (1.0 - gamma) * self._mean
 
 
-def sparse_line_losses(problem: SparseLogistic, clip: float, w: Vector, direction: Vector, lengths: Vector) -> Vector:
+def sparse_line_losses(
+    problem: SparseLogistic, clip: float, w: Vector, direction: Vector, lengths: Vector
+) -> Vector:
     """Return the clipped mean loss at ``w - length direction`` for each length, shape (K,), as ``line_losses`` does."""
     sign = 1.0 - 2.0 * problem.y
     at = problem.x @ w
     along = problem.x @ direction
-    losses = [np.minimum(np.logaddexp(0.0, sign * (at - length * along)), clip).mean() for length in lengths]
+    losses = [
+        np.minimum(np.logaddexp(0.0, sign * (at - length * along)), clip).mean()
+        for length in lengths
+    ]
     penalties = [sum(map(psi, (w - length * direction).tolist())) for length in lengths]
     return np.array(losses) + problem.lam * np.array(penalties)

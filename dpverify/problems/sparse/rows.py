@@ -1,8 +1,9 @@
 """Rows of a data set that store only their nonzero entries: the container, scaling, and construction from a file.
 
-Rows come from scipy.sparse, from arrays, or from the parts of a file. The same rule decides whether a part, and the
-complete matrix, is stored as dense or sparse. ``SparseProblem`` is the interface of a problem with such rows for
-optimizers that use one example in each step.
+Rows come from scipy.sparse, from arrays, or from the parts of a file. The same rule
+decides whether a part, and the complete matrix, is stored as dense or sparse.
+``SparseProblem`` is the interface of a problem with such rows for optimizers that use
+one example in each step.
 
 Norms are bounded from above and rows are scaled as in ``problems.rows``. A row with k stored entries is treated as a
 dense row of width k, because adding zeros to a sum of squares causes no rounding.
@@ -20,7 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.kernels import check
-from dpverify.kernels.csr import Columns, Common, CsrArrays, SparseGradient, copy_rows, row_products
+from dpverify.kernels.csr import (
+    Columns,
+    Common,
+    CsrArrays,
+    SparseGradient,
+    copy_rows,
+    row_products,
+)
 from dpverify.kernels.jit import kernel, step_kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.problems.errors import check_memory, check_needed
@@ -79,7 +87,9 @@ class CsrRows:
         index = np.atleast_1d(np.arange(len(self))[chosen])
         starts = np.zeros(len(index) + 1, dtype=np.int64)
         np.cumsum(self.starts[index + 1] - self.starts[index], out=starts[1:])
-        selected = CsrRows(starts, np.empty(starts[-1], np.uint32), np.empty(starts[-1]), self.width)
+        selected = CsrRows(
+            starts, np.empty(starts[-1], np.uint32), np.empty(starts[-1]), self.width
+        )
         copy_rows(self.arrays, index, selected.arrays)
         return selected
 
@@ -101,7 +111,9 @@ class CsrRows:
         """Return a dense matrix, shape (n, d); raise an ArgumentError if it does not fit in memory."""
         check.memory(len(self) * self.width, examples=len(self), features=self.width)
         out = np.zeros(self.shape)
-        out[np.repeat(np.arange(len(self)), np.diff(self.starts)), self.columns] = self.values
+        out[np.repeat(np.arange(len(self)), np.diff(self.starts)), self.columns] = (
+            self.values
+        )
         return out
 
 
@@ -119,9 +131,17 @@ def csr_rows(x: Any) -> CsrRows:
 
     is_sparse = sparse.issparse(x)
     if not is_sparse or x.ndim != 2 or min(x.shape) < 1:
-        raise check.ArgumentError("x", f"{type(x).__name__} of shape {np.shape(x)}", "must be a matrix with rows")
+        raise check.ArgumentError(
+            "x",
+            f"{type(x).__name__} of shape {np.shape(x)}",
+            "must be a matrix with rows",
+        )
     if x.dtype.kind not in "biuf" or x.shape[1] > MOST_COLUMNS:
-        raise check.ArgumentError("x", f"{x.shape[1]} columns of {x.dtype}", "must be numbers in at most 2^31 columns")
+        raise check.ArgumentError(
+            "x",
+            f"{x.shape[1]} columns of {x.dtype}",
+            "must be numbers in at most 2^31 columns",
+        )
     matrix = sparse.csr_array(x).astype(np.float64, copy=False)
     if not matrix.has_canonical_format or not matrix.data.all():
         matrix = matrix.copy()
@@ -132,7 +152,12 @@ def csr_rows(x: Any) -> CsrRows:
         raise check.ArgumentError("x", bad, "must be finite everywhere")
     starts = matrix.indptr.astype(np.int64, copy=False)
     values = np.ascontiguousarray(matrix.data[: starts[-1]])
-    return CsrRows(starts, matrix.indices[: starts[-1]].astype(np.uint32), values, int(matrix.shape[1]))
+    return CsrRows(
+        starts,
+        matrix.indices[: starts[-1]].astype(np.uint32),
+        values,
+        int(matrix.shape[1]),
+    )
 
 
 class SparseProblem(Protocol):
@@ -153,7 +178,8 @@ class SparseProblem(Protocol):
 
 
 EPS: Final = float(np.finfo(np.float64).eps)
-TINY: Final = float(np.finfo(np.float64).tiny)  # smaller products lose more than a rounding
+# smaller products lose more than a rounding
+TINY: Final = float(np.finfo(np.float64).tiny)
 
 
 @step_kernel
@@ -186,7 +212,9 @@ def fill_bounds(starts: Indices, values: Vector, out: Vector) -> None:
 
 
 @kernel
-def fill_scaled(starts: Indices, values: Vector, radius: float, clip: bool, out: Vector) -> None:
+def fill_scaled(
+    starts: Indices, values: Vector, radius: float, clip: bool, out: Vector
+) -> None:
     """Write the values of the scaled rows to ``out``, shape (m,); with ``clip``, short rows do not change."""
     for i in range(starts.shape[0] - 1):
         first = starts[i]
@@ -199,7 +227,9 @@ def fill_scaled(starts: Indices, values: Vector, radius: float, clip: bool, out:
             continue
         for k in range(first, last):
             out[k] = values[k] / largest
-        factor = radius / (bound_of(out, first, last) * (1.0 + 2.0 * slack(last - first)))
+        factor = radius / (
+            bound_of(out, first, last) * (1.0 + 2.0 * slack(last - first))
+        )
         for k in range(first, last):
             out[k] *= factor
 
@@ -215,14 +245,21 @@ def sparse_rows_within(rows: CsrRows, radius: float) -> NDArray[np.bool_]:
     """Return for every row whether its exact norm is <= ``radius``; close cases use fractions."""
     bounds = norm_bounds(rows)
     inside = bounds <= radius
-    doubtful = ~inside & (bounds <= radius * (1.0 + 4.0 * (np.diff(rows.starts) + 16) * EPS))
+    doubtful = ~inside & (
+        bounds <= radius * (1.0 + 4.0 * (np.diff(rows.starts) + 16) * EPS)
+    )
     for i in np.flatnonzero(doubtful):
         entries = rows.values[rows.starts[i] : rows.starts[i + 1]].tolist()
-        inside[i] = sum((Fraction(v) ** 2 for v in entries), Fraction(0)) <= Fraction(radius) ** 2
+        inside[i] = (
+            sum((Fraction(v) ** 2 for v in entries), Fraction(0))
+            <= Fraction(radius) ** 2
+        )
     return inside
 
 
-def scale_sparse(rows: CsrRows, how: RowScaling = "unit", radius: float = 1.0) -> CsrRows:
+def scale_sparse(
+    rows: CsrRows, how: RowScaling = "unit", radius: float = 1.0
+) -> CsrRows:
     """Return the rows, each scaled on its own into the ball of this radius, as ``rows.scale_rows`` does."""
     if how not in ("unit", "clip", "none"):
         raise ValueError(f"how must be unit, clip or none, got how={how!r}.")
@@ -273,11 +310,20 @@ class RowBuilder:
 
     def add(self, part: Rows, share: float) -> None:
         """Add the next rows, after which a ``share`` in (0, 1] of the file was read; check the estimated memory."""
-        stored = part.stored if isinstance(part, CsrRows) else int(np.count_nonzero(part))
+        stored = (
+            part.stored if isinstance(part, CsrRows) else int(np.count_nonzero(part))
+        )
         if not isinstance(part, CsrRows):
-            part = part.copy() if better_dense(len(part), part.shape[1], stored) else _without_zeros(part)
+            part = (
+                part.copy()
+                if better_dense(len(part), part.shape[1], stored)
+                else _without_zeros(part)
+            )
         self._parts.append(part)
-        self.examples, self._end = self.examples + len(part), max(self._end, part.shape[1])
+        self.examples, self._end = (
+            self.examples + len(part),
+            max(self._end, part.shape[1]),
+        )
         self.stored = self.stored + stored
         self._bytes = self._bytes + part.nbytes
         self._check(share)
@@ -285,8 +331,16 @@ class RowBuilder:
     def _check(self, share: float) -> None:
         examples = round(self.examples / share)
         needed = 3 * self._bytes / share + 8 * VECTORS * self.features
-        words = f"{examples} examples with {self.features} features" if share == 1.0 else f"about {examples} examples"
-        estimate = "" if share == 1.0 else f", as the first {100 * share:.2g}% of the file tell,"
+        words = (
+            f"{examples} examples with {self.features} features"
+            if share == 1.0
+            else f"about {examples} examples"
+        )
+        estimate = (
+            ""
+            if share == 1.0
+            else f", as the first {100 * share:.2g}% of the file tell,"
+        )
         check_needed(self._source, words + estimate, needed, self._limit)
 
     def build(self, *, dense: bool = False) -> Rows:
@@ -297,14 +351,20 @@ class RowBuilder:
         fits = 3 * 8 * n * d <= self._limit
         if dense:
             check_memory(self._source, n, d, self._limit)
-        return self._dense() if dense or (fits and better_dense(n, d, self.stored)) else self._sparse()
+        return (
+            self._dense()
+            if dense or (fits and better_dense(n, d, self.stored))
+            else self._sparse()
+        )
 
     def _dense(self) -> Matrix:
         out = np.zeros((self.examples, self.features))
         at = 0
         for part in self._drain():
             rows = part.dense() if isinstance(part, CsrRows) else part
-            out[at : at + len(part), : rows.shape[1] - self.first] = rows[:, self.first :]
+            out[at : at + len(part), : rows.shape[1] - self.first] = rows[
+                :, self.first :
+            ]
             at += len(part)
         return out
 
@@ -318,7 +378,10 @@ class RowBuilder:
             rows = part if isinstance(part, CsrRows) else _without_zeros(part)
             end = begin + rows.stored
             starts[at + 1 : at + 1 + len(rows)] = rows.starts[1:] + begin
-            columns[begin:end], values[begin:end] = rows.columns - np.uint32(self.first), rows.values
+            columns[begin:end], values[begin:end] = (
+                rows.columns - np.uint32(self.first),
+                rows.values,
+            )
             at = at + len(rows)
             begin = end
         return CsrRows(starts, columns, values, self.features)

@@ -46,28 +46,47 @@ class Shape:
 
     required: tuple[str, ...]
     optional: tuple[str, ...] = ()
-    follows: Mapping[str, str] = field(default_factory=dict)  # column to a column of equal length (default: the first)
+    # column to a column of equal length (default: the first)
+    follows: Mapping[str, str] = field(default_factory=dict)
 
 
 def read(name: str, columns: Mapping[str, Sequence[float]], shape: Shape) -> Data:
     """Check the columns of a figure, and separate the parameters from the data."""
-    renamed = {"x" if column.startswith(NAMED_X) else column: values for column, values in columns.items()}
-    fixed = {column: values for column, values in renamed.items() if column.startswith(PARAMETER)}
-    drawn = {column: values for column, values in renamed.items() if column not in fixed}
+    renamed = {
+        "x" if column.startswith(NAMED_X) else column: values
+        for column, values in columns.items()
+    }
+    fixed = {
+        column: values
+        for column, values in renamed.items()
+        if column.startswith(PARAMETER)
+    }
+    drawn = {
+        column: values for column, values in renamed.items() if column not in fixed
+    }
     allowed = [*shape.required, *shape.optional]
     for column in shape.required:
         if not drawn.get(column):
             raise ReportError(f"figure={name!r}: column {column!r} is missing or empty")
     for column, values in renamed.items():
         if column not in allowed and column not in fixed:
-            raise ReportError(f"figure={name!r}: column {column!r} is none of {', '.join(allowed)}, at:NAME")
+            raise ReportError(
+                f"figure={name!r}: column {column!r} is none of {', '.join(allowed)}, at:NAME"
+            )
         model = drawn.get(shape.follows.get(column, ""), drawn[shape.required[0]])
         length = 1 if column in fixed else len(model)
         if column not in shape.follows.values() and len(values) != length:
-            raise ReportError(f"figure={name!r}: column {column!r} has {len(values)} values where {length} are needed")
-        bad = next((place for place, value in enumerate(values) if not math.isfinite(value)), None)
+            raise ReportError(
+                f"figure={name!r}: column {column!r} has {len(values)} values where {length} are needed"
+            )
+        bad = next(
+            (place for place, value in enumerate(values) if not math.isfinite(value)),
+            None,
+        )
         if bad is not None:
-            raise ReportError(f"figure={name!r}: column {column!r}, value {bad}: {values[bad]} is not finite")
+            raise ReportError(
+                f"figure={name!r}: column {column!r}, value {bad}: {values[bad]} is not finite"
+            )
     data = Data(drawn)
     data.parameters = _words(fixed)
     return data
@@ -79,14 +98,19 @@ def symbol(name: str) -> str:
 
 
 def _words(fixed: Mapping[str, Sequence[float]]) -> str:
-    named = {column.removeprefix(PARAMETER): values[0] for column, values in fixed.items()}
+    named = {
+        column.removeprefix(PARAMETER): values[0] for column, values in fixed.items()
+    }
     theorem = named.pop("theorem", None)  # the number of a theorem, not a parameter
     words = [] if theorem is None else [f"Theorem {theorem:.0f}"]
-    words += [f"{symbol(name)} = {show_float(value)}" for name, value in sorted(named.items())]
+    words += [
+        f"{symbol(name)} = {show_float(value)}" for name, value in sorted(named.items())
+    ]
     return ",  ".join(words)
 
 
-KINDS = (("printed", VERMILLION, (5, 2)), ("corrected", GREEN, (5, 1.5, 1, 1.5)))  # columns, colour, dashes
+# columns, colour, dashes
+KINDS = (("printed", VERMILLION, (5, 2)), ("corrected", GREEN, (5, 1.5, 1, 1.5)))
 
 # inches
 LEFT = 0.7
@@ -100,13 +124,16 @@ GAP_Y = 0.42
 class Sheet:
     """The panels of a sheet and its size."""
 
-    parts: Sequence[tuple[str, str]]  # ending of the columns' names, and title of the panel
+    # ending of the columns' names, and title of the panel
+    parts: Sequence[tuple[str, str]]
     points: str  # beginning of the names of the columns that are drawn as points
     height: float  # of the figure in inches
     top: float  # height of the text above the panels in inches
     across: int = 3  # panels per row
 
-    def draw(self, data: Data, low: float, high: float, title: str, lines: Sequence[str]) -> Figure:
+    def draw(
+        self, data: Data, low: float, high: float, title: str, lines: Sequence[str]
+    ) -> Figure:
         """Draw two rows of panels."""
         figure = Figure(figsize=(WIDTH, self.height))
         wide = (WIDTH - LEFT - RIGHT - (self.across - 1) * GAP_X) / self.across
@@ -116,7 +143,9 @@ class Sheet:
             row = place // self.across
             left = LEFT + column * (wide + GAP_X)
             bottom = BOTTOM + (1 - row) * (tall + GAP_Y)
-            axes = figure.add_axes((left / WIDTH, bottom / self.height, wide / WIDTH, tall / self.height))
+            axes = figure.add_axes(
+                (left / WIDTH, bottom / self.height, wide / WIDTH, tall / self.height)
+            )
             self._panel(axes, data, part)
             axes.set_title(name, fontsize=9, pad=4)
             axes.set_ylim(low, high)
@@ -127,9 +156,18 @@ class Sheet:
             if row == 1:
                 axes.set_xlabel("step t")
         x = 0.1 / WIDTH
-        figure.text(x, 1 - 0.1 / self.height, title, va="top", fontsize=10.5, fontweight="bold")
+        figure.text(
+            x, 1 - 0.1 / self.height, title, va="top", fontsize=10.5, fontweight="bold"
+        )
         for number, line in enumerate(lines):
-            figure.text(x, 1 - (0.32 + 0.18 * number) / self.height, line, va="top", fontsize=8.5, color=GREY)
+            figure.text(
+                x,
+                1 - (0.32 + 0.18 * number) / self.height,
+                line,
+                va="top",
+                fontsize=8.5,
+                color=GREY,
+            )
         return figure
 
     def _panel(self, axes: Axes, data: Data, part: str) -> None:
@@ -137,7 +175,14 @@ class Sheet:
         values = data[f"{self.points}-{part}"]
         positive = [(t, value) for t, value in zip(x, values, strict=True) if value > 0]
         if positive:
-            axes.plot(*zip(*positive, strict=True), ".", ms=2.4, mec="none", mfc=BLACK, zorder=4)
+            axes.plot(
+                *zip(*positive, strict=True),
+                ".",
+                ms=2.4,
+                mec="none",
+                mfc=BLACK,
+                zorder=4,
+            )
         for kind, color, dashes in KINDS:
             if (name := f"{kind}-{part}") in data:
                 axes.plot(x, data[name], color=color, lw=1.5, dashes=dashes, zorder=3)

@@ -35,7 +35,9 @@ VARIANCE_SHAPE = Shape(
     follows=dict.fromkeys(("simulated", "low", "high"), "simulated-x"),
 )
 
-MAX_STAIRS = 200  # with more steps, the exact law is drawn as dots, because a staircase would look like a black band
+# with more steps, the exact law is drawn as dots, because a staircase would look like a
+# black band
+MAX_STAIRS = 200
 
 
 def draw_variance(data: Data) -> Figure:
@@ -49,7 +51,14 @@ def draw_variance(data: Data) -> Figure:
     x = data["x"]
     exact = data["exact"]
     if len(x) <= MAX_STAIRS:
-        axes.stairs(exact, [x[0] - 0.5, *(t + 0.5 for t in x)], baseline=None, color=BLACK, lw=1.4, zorder=4)
+        axes.stairs(
+            exact,
+            [x[0] - 0.5, *(t + 0.5 for t in x)],
+            baseline=None,
+            color=BLACK,
+            lw=1.4,
+            zorder=4,
+        )
     else:
         axes.plot(x, exact, ".", ms=2.2, mec="none", mfc=BLACK, zorder=4)
     labels = [EndLabel(exact[-1], "exact law", BLACK)]
@@ -60,28 +69,50 @@ def draw_variance(data: Data) -> Figure:
         ("corrected", GREEN, (5, 1.5, 1, 1.5), "corrected bound"),
     ):
         if name in data:
-            axes.plot(x, data[name], color=color, lw=1.7, dashes=dashes, drawstyle="steps-mid", zorder=3)
+            axes.plot(
+                x,
+                data[name],
+                color=color,
+                lw=1.7,
+                dashes=dashes,
+                drawstyle="steps-mid",
+                zorder=3,
+            )
             labels.append(EndLabel(data[name][-1], text, color))
     below = _below(data)
     for first, last in stretches(below):
-        axes.axvspan(first - 0.5, last + 0.5, color=VERMILLION, alpha=0.16, lw=0, zorder=0)
+        axes.axvspan(
+            first - 0.5, last + 0.5, color=VERMILLION, alpha=0.16, lw=0, zorder=0
+        )
     _scales(axes, data)
     shaded = "shaded where the printed bound is false" if below else ""
-    title = "Noise in the released momentum, step by step", ";  ".join(filter(None, [data.parameters, shaded]))
-    return finish(axes, title, ("step t", "variance of one coordinate (gradient units²)"), labels)
+    title = (
+        "Noise in the released momentum, step by step",
+        ";  ".join(filter(None, [data.parameters, shaded])),
+    )
+    return finish(
+        axes, title, ("step t", "variance of one coordinate (gradient units²)"), labels
+    )
 
 
 def variance_caption(data: Data) -> str:
     """Return the caption, with the number of steps at which the printed bound is false."""
     below = _below(data)
-    words = {"exact": "exact law", "simulated": "simulated mean with its confidence band"}
+    words = {
+        "exact": "exact law",
+        "simulated": "simulated mean with its confidence band",
+    }
     words |= {"printed": "printed bound", "corrected": "corrected bound"}
     descriptions = [text for name, text in words.items() if name in data]
     remark = ""
     if "printed" in data:
         steps = f"{len(below)} of {len(data['x'])} steps"
         nowhere = " No step of this run exceeds the printed bound."
-        remark = f" The printed bound is below the exact law at {steps}." if below else nowhere
+        remark = (
+            f" The printed bound is below the exact law at {steps}."
+            if below
+            else nowhere
+        )
     return f"Variance of the noise in the released momentum over t: {', '.join(descriptions)}.{remark}"
 
 
@@ -89,7 +120,9 @@ def _simulated(axes: Axes, data: Data) -> list[EndLabel]:
     at = data["simulated-x" if "simulated-x" in data else "x"]
     mean = data["simulated"]
     if "low" in data and "high" in data:
-        axes.vlines(at, data["low"], data["high"], color=BLUE, lw=2.6, alpha=0.35, zorder=5)
+        axes.vlines(
+            at, data["low"], data["high"], color=BLUE, lw=2.6, alpha=0.35, zorder=5
+        )
     axes.plot(at, mean, "o", ms=3.6, mfc="white", mec=BLUE, mew=1.1, zorder=6)
     return [EndLabel(mean[-1], "simulated mean,\nconfidence band", BLUE, joined=False)]
 
@@ -152,7 +185,9 @@ def draw_terms(data: Data) -> Figure:
     low, high = _range_of_terms(data)
     words = "variance of one coordinate;  black: exact, red: printed, green: corrected"
     line = ";  ".join(filter(None, [words, data.parameters]))
-    return TERM_SHEET.draw(data, low, high, "Noise in the momentum of Algorithm 2, term by term", [line])
+    return TERM_SHEET.draw(
+        data, low, high, "Noise in the momentum of Algorithm 2, term by term", [line]
+    )
 
 
 def terms_caption(data: Data) -> str:
@@ -161,9 +196,17 @@ def terms_caption(data: Data) -> str:
     for part, _ in TERM_PANELS:
         if f"printed-{part}" in data:
             pairs = zip(data[f"printed-{part}"], data[f"exact-{part}"], strict=True)
-            least = min((bound / exact for bound, exact in pairs if exact > 0), default=0.0)
-            ratios.append(f"{'all five' if part == 'total' else f'term {part}'} {show_float(least)}")
-    room = f" Minimum over t of the printed bound divided by the exact value: {', '.join(ratios)}." if ratios else ""
+            least = min(
+                (bound / exact for bound, exact in pairs if exact > 0), default=0.0
+            )
+            ratios.append(
+                f"{'all five' if part == 'total' else f'term {part}'} {show_float(least)}"
+            )
+    room = (
+        f" Minimum over t of the printed bound divided by the exact value: {', '.join(ratios)}."
+        if ratios
+        else ""
+    )
     return f"Variance of the noise in Algorithm 2's momentum over t, for each of its five terms.{room}"
 
 
@@ -174,10 +217,17 @@ def _range_of_terms(data: Data) -> tuple[float, float]:
     highest = max(
         [
             *tops,
-            *(max(data[f"{kind}-{part}"]) for kind, *_ in KINDS for part, _ in TERM_PANELS if f"{kind}-{part}" in data),
+            *(
+                max(data[f"{kind}-{part}"])
+                for kind, *_ in KINDS
+                for part, _ in TERM_PANELS
+                if f"{kind}-{part}" in data
+            ),
         ]
     )
-    return min(lowest / 10, max(tops) / 1000) if highest > 0 else 0.1, max(highest, 1e-300) * 2
+    return min(lowest / 10, max(tops) / 1000) if highest > 0 else 0.1, max(
+        highest, 1e-300
+    ) * 2
 
 
 METHODS = (  # ending of the columns' names, colour, dashes, label
@@ -186,7 +236,12 @@ METHODS = (  # ending of the columns' names, colour, dashes, label
     ("long", ORANGE, (5, 1.5, 1, 1.5), "DP-SGD, twice the steps on b"),
 )
 COMPARISON_PANELS = (("one", "of one estimate"), ("mean", "of the mean of all so far"))
-COMPARISON_SHAPE = Shape(required=("x", *(f"{panel}-{line}" for panel, _ in COMPARISON_PANELS for line, *_ in METHODS)))
+COMPARISON_SHAPE = Shape(
+    required=(
+        "x",
+        *(f"{panel}-{line}" for panel, _ in COMPARISON_PANELS for line, *_ in METHODS),
+    )
+)
 # inches
 HEIGHT = 3.6
 LEFT = 0.85
@@ -207,9 +262,18 @@ def draw_comparison(data: Data) -> Figure:
     drawn = [value for name in COMPARISON_SHAPE.required[1:] for value in data[name]]
     for place, (panel, title) in enumerate(COMPARISON_PANELS):
         left = (LEFT + place * (wide + GAP)) / WIDTH
-        axes = figure.add_axes((left, BOTTOM / HEIGHT, wide / WIDTH, (HEIGHT - BOTTOM - TOP) / HEIGHT))
+        axes = figure.add_axes(
+            (left, BOTTOM / HEIGHT, wide / WIDTH, (HEIGHT - BOTTOM - TOP) / HEIGHT)
+        )
         for line, color, dashes, words in METHODS:
-            axes.plot(data["x"], data[f"{panel}-{line}"], color=color, lw=1.6, dashes=dashes, label=words)
+            axes.plot(
+                data["x"],
+                data[f"{panel}-{line}"],
+                color=color,
+                lw=1.6,
+                dashes=dashes,
+                label=words,
+            )
         axes.set_title(title, fontsize=9, pad=4)
         axes.set_xlabel("step t of DP-SRM")
         log_scale(axes, "x", data["x"][0], data["x"][-1])
@@ -217,19 +281,33 @@ def draw_comparison(data: Data) -> Figure:
         axes.tick_params(labelleft=place == 0)
         if place == 0:
             axes.set_ylabel("variance of a coordinate (G²)")
-            figure.legend(*axes.get_legend_handles_labels(), loc="lower center", ncols=3, frameon=False, fontsize=8.5)
+            figure.legend(
+                *axes.get_legend_handles_labels(),
+                loc="lower center",
+                ncols=3,
+                frameon=False,
+                fontsize=8.5,
+            )
     x = 0.1 / WIDTH
     title = "Noise at the same number of gradients and the same privacy"
     figure.text(x, 1 - 0.1 / HEIGHT, title, va="top", fontsize=10.5, fontweight="bold")
-    figure.text(x, 1 - 0.32 / HEIGHT, data.parameters, va="top", fontsize=8.5, color=GREY)
+    figure.text(
+        x, 1 - 0.32 / HEIGHT, data.parameters, va="top", fontsize=8.5, color=GREY
+    )
     return figure
 
 
 def comparison_caption(data: Data) -> str:
     """Return the caption, with the ratio of DP-SRM's to DP-SGD's final noise, for one estimate and for the mean."""
     ends = {name: data[name][-1] for name in COMPARISON_SHAPE.required[1:]}
-    least = {panel: min(ends[f"{panel}-wide"], ends[f"{panel}-long"]) for panel, _ in COMPARISON_PANELS}
-    single, mean = (show_float(ends[f"{panel}-srm"] / least[panel], 3) for panel, _ in COMPARISON_PANELS)
+    least = {
+        panel: min(ends[f"{panel}-wide"], ends[f"{panel}-long"])
+        for panel, _ in COMPARISON_PANELS
+    }
+    single, mean = (
+        show_float(ends[f"{panel}-srm"] / least[panel], 3)
+        for panel, _ in COMPARISON_PANELS
+    )
     return (
         f"Noise variance of DP-SRM and of two forms of DP-SGD over the steps, each with the least certified noise "
         f"({data.parameters}). After {show_float(data['x'][-1])} steps of DP-SRM, the variance of its last estimate is "

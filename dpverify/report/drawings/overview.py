@@ -8,10 +8,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from dpverify.report.style import BLACK, BLUE, GREY, LIGHT, ORANGE, SKY, VERMILLION, WIDTH, canvas, figure_of
+from dpverify.report.style import (
+    BLACK,
+    BLUE,
+    GREY,
+    LIGHT,
+    ORANGE,
+    SKY,
+    VERMILLION,
+    WIDTH,
+    canvas,
+    figure_of,
+)
 from dpverify.report.words import OUTCOMES, Outcome, outcome_label
 
-FILLS: Mapping[Outcome, tuple[str, str, str]] = {  # fill, hatch (to distinguish fills in grey), colour of the number
+# fill, hatch (to distinguish fills in grey), colour of the number
+FILLS: Mapping[Outcome, tuple[str, str, str]] = {
     "proved": (BLUE, "", "white"),
     "proved given": (BLUE, "....", "white"),
     "argued": (SKY, "....", BLACK),
@@ -35,9 +47,15 @@ COLUMNS = 5  # of the legend
 
 def draw(totals: Mapping[str, Mapping[Outcome, int]]) -> Figure:
     """Draw the figure. Its height depends on the numbers of papers and outcomes."""
-    present = [outcome for outcome in OUTCOMES if any(counts.get(outcome, 0) for counts in totals.values())]
+    present = [
+        outcome
+        for outcome in OUTCOMES
+        if any(counts.get(outcome, 0) for counts in totals.values())
+    ]
     top = 0.45 + LEGEND_ROW * -(-len(present) // COLUMNS)
-    axes = canvas(top + 0.12 + ROW * len(totals), left=1.15, right=0.6, top=top, bottom=0.12)
+    axes = canvas(
+        top + 0.12 + ROW * len(totals), left=1.15, right=0.6, top=top, bottom=0.12
+    )
     longest = max((sum(counts.values()) for counts in totals.values()), default=1) or 1
     axes.set_xlim(0, longest * 1.01)
     axes.set_ylim(len(totals) - 0.5, -0.5)
@@ -57,7 +75,11 @@ def caption(totals: Mapping[str, Mapping[Outcome, int]]) -> str:
     """Return the numbers of the bars in words, for readers who cannot see the figure."""
     papers = []
     for key, counts in totals.items():
-        counts_text = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome, 0))
+        counts_text = ", ".join(
+            f"{counts[outcome]} {outcome}"
+            for outcome in OUTCOMES
+            if counts.get(outcome, 0)
+        )
         papers.append(f"{key}: {counts_text or 'none'}")
     return f"Claims of each paper, by status; refuted ones by severity. {'; '.join(papers)}."
 
@@ -70,7 +92,16 @@ def _bar(axes: Axes, row: int, counts: Mapping[Outcome, int], longest: int) -> N
         if not number:
             continue
         fill, hatch, ink = FILLS[outcome]
-        axes.barh(row, number, left=start, height=0.56, color=fill, hatch=hatch, edgecolor="white", lw=1.0)
+        axes.barh(
+            row,
+            number,
+            left=start,
+            height=0.56,
+            color=fill,
+            hatch=hatch,
+            edgecolor="white",
+            lw=1.0,
+        )
         has_room = number / longest > 0.017 * len(str(number)) + 0.004
         lifted = not has_room and not lifted
         above = row - 0.4 if lifted else row + 0.4
@@ -81,17 +112,31 @@ def _bar(axes: Axes, row: int, counts: Mapping[Outcome, int], longest: int) -> N
             color=ink if has_room else BLACK,
             ha="center",
             va="center",
-            bbox={"boxstyle": "round,pad=0.16", "fc": fill, "ec": "none"} if hatch and has_room else None,
+            bbox={"boxstyle": "round,pad=0.16", "fc": fill, "ec": "none"}
+            if hatch and has_room
+            else None,
             fontsize=9.0 if has_room else 7.0,
         )
         start += number
-    axes.text(start + longest * 0.012, row, str(start), color=GREY, ha="left", va="center", fontsize=8.5)
+    axes.text(
+        start + longest * 0.012,
+        row,
+        str(start),
+        color=GREY,
+        ha="left",
+        va="center",
+        fontsize=8.5,
+    )
 
 
 def _legend(axes: Axes, present: list[Outcome]) -> None:
     handles = [
         Patch(
-            facecolor=FILLS[outcome][0], hatch=FILLS[outcome][1], edgecolor=GREY, lw=0.4, label=outcome_label(outcome)
+            facecolor=FILLS[outcome][0],
+            hatch=FILLS[outcome][1],
+            edgecolor=GREY,
+            lw=0.4,
+            label=outcome_label(outcome),
         )
         for outcome in present
     ]

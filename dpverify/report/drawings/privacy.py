@@ -30,7 +30,8 @@ from dpverify.report.style import (
     log_scale,
 )
 
-LAYERS = (  # columns, colours, markers and labels, from the largest to the smallest value
+# columns, colours, markers and labels, from the largest to the smallest value
+LAYERS = (
     ("printed", VERMILLION, "s", "printed"),
     ("proof", ORANGE, "^", "the proof's\nRényi bound"),
     ("exact", BLUE, "o", "exact"),
@@ -55,10 +56,19 @@ def draw_epsilon(data: Data) -> Figure:
     for at in x:
         axes.axvline(at, color=LIGHT, lw=1.0, zorder=0)
     for name, color, marker, words in LAYERS:
-        points = [(at, value) for at, value in zip(x, data[name], strict=True) if value > 0.0]
+        points = [
+            (at, value) for at, value in zip(x, data[name], strict=True) if value > 0.0
+        ]
         if points:
             axes.plot(
-                *zip(*points, strict=True), marker=marker, ms=5, mfc="white", mec=color, mew=1.4, ls="none", zorder=3
+                *zip(*points, strict=True),
+                marker=marker,
+                ms=5,
+                mfc="white",
+                mec=color,
+                mew=1.4,
+                ls="none",
+                zorder=3,
             )
             labels.append(EndLabel(points[-1][1], words, color, joined=False))
     log_scale(axes, "y", low, high)
@@ -71,9 +81,15 @@ def draw_epsilon(data: Data) -> Figure:
 def epsilon_caption(data: Data) -> str:
     """Return the caption, with the ratios of printed and exact epsilon, and a remark if the order is violated."""
     upset = sum(
-        less > larger for (a, *_), (b, *_) in pairwise(LAYERS) for larger, less in zip(data[a], data[b], strict=True)
+        less > larger
+        for (a, *_), (b, *_) in pairwise(LAYERS)
+        for larger, less in zip(data[a], data[b], strict=True)
     )
-    gaps = [printed / exact for printed, exact in zip(data["printed"], data["exact"], strict=True) if exact > 0.0]
+    gaps = [
+        printed / exact
+        for printed, exact in zip(data["printed"], data["exact"], strict=True)
+        if exact > 0.0
+    ]
     order = f"; the order is upset {upset} times" if upset else ""
     return (
         f"Epsilon of {len(data['x'])} runs: the printed value is {show_float(min(gaps))} to {show_float(max(gaps))} "
@@ -87,7 +103,13 @@ NOISES = (  # columns, colour, label, and horizontal offset from the tick
     ("needed", GREEN, "the least certified", 0.22),
 )
 BOUGHT_SHAPE = Shape(
-    required=("x", "n", "batch", "asked", *(f"{name}-{end}" for name, *_ in NOISES for end in ("low", "high")))
+    required=(
+        "x",
+        "n",
+        "batch",
+        "asked",
+        *(f"{name}-{end}" for name, *_ in NOISES for end in ("low", "high")),
+    )
 )
 BAR_WIDTH = 4.5  # of a bar, in points
 
@@ -104,9 +126,21 @@ def draw_bought(data: Data) -> Figure:
     for name, color, words, aside in NOISES:
         low = data[f"{name}-low"]
         high = data[f"{name}-high"]
-        axes.vlines([at + aside for at in data["x"]], low, high, color=color, lw=BAR_WIDTH, zorder=3)
+        axes.vlines(
+            [at + aside for at in data["x"]],
+            low,
+            high,
+            color=color,
+            lw=BAR_WIDTH,
+            zorder=3,
+        )
         labels.append(EndLabel((low[-1] * high[-1]) ** 0.5, words, color, joined=False))
-    groups = [list(rows) for _, rows in groupby(range(len(data["x"])), lambda at: (data["n"][at], data["asked"][at]))]
+    groups = [
+        list(rows)
+        for _, rows in groupby(
+            range(len(data["x"])), lambda at: (data["n"][at], data["asked"][at])
+        )
+    ]
     for rows in groups:
         first = data["x"][rows[0]]
         last = data["x"][rows[-1]]
@@ -125,7 +159,12 @@ def draw_bought(data: Data) -> Figure:
             color=GREY,
         )
     labels.append(EndLabel(data["asked"][-1], "asked for", BLACK, joined=False))
-    ends = [value for name, *_ in NOISES for end in ("low", "high") for value in data[f"{name}-{end}"]]
+    ends = [
+        value
+        for name, *_ in NOISES
+        for end in ("low", "high")
+        for value in data[f"{name}-{end}"]
+    ]
     log_scale(axes, "y", min(ends) / 1.4, max(*ends, *data["asked"]) * 1.3)
     axes.set_xlim(data["x"][0] - 0.6, data["x"][-1] + 0.6)
     axes.xaxis.set_ticks(data["x"], [show_float(batch) for batch in data["batch"]])
@@ -149,10 +188,17 @@ def bought_caption(data: Data) -> str:
     """Return the caption, with the ratios of the resulting and the requested epsilon, and the widest bar."""
     ranges = []
     for name, _, words, _ in NOISES[:2]:
-        parts = [high / requested for high, requested in zip(data[f"{name}-high"], data["asked"], strict=True)]
-        ranges.append(f"{show_float(min(parts), 2)} to {show_float(max(parts), 2)} with {words}")
+        parts = [
+            high / requested
+            for high, requested in zip(data[f"{name}-high"], data["asked"], strict=True)
+        ]
+        ranges.append(
+            f"{show_float(min(parts), 2)} to {show_float(max(parts), 2)} with {words}"
+        )
     widest = max(
-        high / low for name, *_ in NOISES for low, high in zip(data[f"{name}-low"], data[f"{name}-high"], strict=True)
+        high / low
+        for name, *_ in NOISES
+        for low, high in zip(data[f"{name}-low"], data[f"{name}-high"], strict=True)
     )
     return (
         f"The exact ε of {len(data['x'])} settings with each noise lies in the bar ({data.parameters}). The lower end "
@@ -162,7 +208,8 @@ def bought_caption(data: Data) -> str:
 
 
 CONSTANTS_SHAPE = Shape(
-    required=("x", "low", "high", "region", "proved"), follows={"region": "region", "proved": "region"}
+    required=("x", "low", "high", "region", "proved"),
+    follows={"region": "region", "proved": "region"},
 )
 
 
@@ -171,13 +218,17 @@ def draw_constants(data: Data) -> Figure:
     axes = canvas(3.2)
     x = data["x"]
     labels = []
-    axes.fill_between(x, data["low"], data["high"], color=BLUE, alpha=0.25, lw=0, zorder=2)
+    axes.fill_between(
+        x, data["low"], data["high"], color=BLUE, alpha=0.25, lw=0, zorder=2
+    )
     axes.plot(x, data["high"], color=BLUE, lw=1.4, zorder=3)
     axes.plot(x, data["low"], color=BLUE, lw=0.8, zorder=3)
     axes.plot(data["region"], data["proved"], color=GREEN, lw=1.8, zorder=4)
     labels.append(EndLabel(data["high"][-1], "certified", BLUE))
     labels.append(EndLabel(data["low"][-1], "attained", BLUE))
-    labels.append(EndLabel(data["proved"][-1], "proved,\nfor this region", GREEN, joined=False))
+    labels.append(
+        EndLabel(data["proved"][-1], "proved,\nfor this region", GREEN, joined=False)
+    )
     log_scale(axes, "x", x[0], x[-1])
     axes.set_ylim(0.0, 1.1 * max(*data["high"], *data["proved"]))
     title = "The constant that is needed", data.parameters
@@ -195,7 +246,8 @@ def constants_caption(data: Data) -> str:
 
 
 CONDITIONS_SHAPE = Shape(
-    required=("x", "most", "settings", "rate"), follows={"settings": "settings", "rate": "settings"}
+    required=("x", "most", "settings", "rate"),
+    follows={"settings": "settings", "rate": "settings"},
 )
 
 
@@ -204,16 +256,33 @@ def draw_conditions(data: Data) -> Figure:
     axes = canvas(3.4)
     axes.plot(data["x"], data["most"], color=BLUE, lw=1.6, zorder=3)
     low = min(*data["most"], *data["rate"]) / 1.5
-    axes.fill_between(data["x"], data["most"], low, color=BLUE, alpha=0.12, lw=0, zorder=1)
+    axes.fill_between(
+        data["x"], data["most"], low, color=BLUE, alpha=0.12, lw=0, zorder=1
+    )
     for epsilon, rate, inside in _settings(data):
         axes.plot(
-            epsilon, rate, marker="o", ms=4.5, mfc="white", mec=BLACK if inside else VERMILLION, mew=1.3, zorder=4
+            epsilon,
+            rate,
+            marker="o",
+            ms=4.5,
+            mfc="white",
+            mec=BLACK if inside else VERMILLION,
+            mew=1.3,
+            zorder=4,
         )
     log_scale(axes, "x", data["x"][0], data["x"][-1])
     log_scale(axes, "y", low, max(*data["most"], *data["rate"]) * 1.5)
     circles = "circles: settings of the experiments, red where no noise will do"
-    title = "Where the conditions can hold, with some noise", f"{data.parameters};  {circles}"
-    return finish(axes, title, ("ε", "part of the data in a batch"), [EndLabel(data["most"][-1], "conditions", BLUE)])
+    title = (
+        "Where the conditions can hold, with some noise",
+        f"{data.parameters};  {circles}",
+    )
+    return finish(
+        axes,
+        title,
+        ("ε", "part of the data in a batch"),
+        [EndLabel(data["most"][-1], "conditions", BLUE)],
+    )
 
 
 def conditions_caption(data: Data) -> str:
@@ -230,9 +299,13 @@ def conditions_caption(data: Data) -> str:
 
 def _settings(data: Data) -> list[tuple[float, float, bool]]:
     """Return epsilon and rate of each setting, and whether the rate is below the line at the next smaller epsilon."""
-    places = [max(bisect_right(data["x"], epsilon) - 1, 0) for epsilon in data["settings"]]
+    places = [
+        max(bisect_right(data["x"], epsilon) - 1, 0) for epsilon in data["settings"]
+    ]
     pairs = zip(data["settings"], data["rate"], places, strict=True)
-    return [(epsilon, rate, rate <= data["most"][place]) for epsilon, rate, place in pairs]
+    return [
+        (epsilon, rate, rate <= data["most"][place]) for epsilon, rate, place in pairs
+    ]
 
 
 ROWS = (  # columns, labels and colours, from the lowest row upwards
@@ -243,7 +316,11 @@ ROWS = (  # columns, labels and colours, from the lowest row upwards
 
 PATTERN_SHAPE = Shape(
     required=("x", "weight"),
-    optional=("epoch-x", "epoch", *(name for column, *_ in ROWS for name in (f"{column}-x", column))),
+    optional=(
+        "epoch-x",
+        "epoch",
+        *(name for column, *_ in ROWS for name in (f"{column}-x", column)),
+    ),
     follows={"epoch": "epoch-x", **{column: f"{column}-x" for column, *_ in ROWS}},
 )
 
@@ -263,29 +340,63 @@ def draw_pattern(data: Data) -> Figure:
     labels = []
     for place, (name, words, color) in enumerate(drawn_rows):
         base = place * STEP
-        axes.plot(x, [base + value for value in data["weight"]], color=LIGHT, lw=1.2, zorder=1)
+        axes.plot(
+            x, [base + value for value in data["weight"]], color=LIGHT, lw=1.2, zorder=1
+        )
         axes.axhline(base, color=GREY, lw=0.6, zorder=2)
         tops = [base + weight for weight in data[name]]
         axes.vlines(data[f"{name}-x"], base, tops, color=color, lw=2.0, zorder=3)
-        axes.plot(data[f"{name}-x"], tops, "o", ms=5, mfc=color, mec="white", mew=0.8, zorder=4)
-        labels.append(EndLabel(base + 0.5, f"{words}:\n{show_float(sum(data[name]))}", color, joined=False))
+        axes.plot(
+            data[f"{name}-x"],
+            tops,
+            "o",
+            ms=5,
+            mfc=color,
+            mec="white",
+            mew=0.8,
+            zorder=4,
+        )
+        labels.append(
+            EndLabel(
+                base + 0.5,
+                f"{words}:\n{show_float(sum(data[name]))}",
+                color,
+                joined=False,
+            )
+        )
     axes.set_xlim(x[0] - 0.5, x[-1] + 0.5)
     top = (len(drawn_rows) - 1) * STEP + 1.32
     axes.set_ylim(-0.12, top)
-    axes.set_yticks([place * STEP + height for place in range(len(drawn_rows)) for height in (0, 1)])
+    axes.set_yticks(
+        [place * STEP + height for place in range(len(drawn_rows)) for height in (0, 1)]
+    )
     axes.set_yticklabels(["0", "1"] * len(drawn_rows))
     axes.grid(visible=False)
-    for first, number in zip(data.get("epoch-x", ()), data.get("epoch", ()), strict=True):
+    for first, number in zip(
+        data.get("epoch-x", ()), data.get("epoch", ()), strict=True
+    ):
         axes.axvline(first - 0.5, color=GREY, lw=0.8, dashes=(1.5, 2.5), zorder=0)
-        axes.annotate(f"epoch {number:g}", (first - 0.3, top - 0.02), fontsize=7.5, color=GREY, va="top")
-    subtitle = ";  ".join(filter(None, [data.parameters, "total weight beside each row"]))
+        axes.annotate(
+            f"epoch {number:g}",
+            (first - 0.3, top - 0.02),
+            fontsize=7.5,
+            color=GREY,
+            va="top",
+        )
+    subtitle = ";  ".join(
+        filter(None, [data.parameters, "total weight beside each row"])
+    )
     title = f"Where one example can be in the node [{x[0]:g}, {x[-1]:g}]", subtitle
     return finish(axes, title, ("step t", "weight of a visit, (1-α)^(z - t)"), labels)
 
 
 def pattern_caption(data: Data) -> str:
     """Return the caption, with the total weights."""
-    totals = [f"{words.replace(chr(10), ' ')} {show_float(sum(data[name]))}" for name, words, _ in ROWS if name in data]
+    totals = [
+        f"{words.replace(chr(10), ' ')} {show_float(sum(data[name]))}"
+        for name, words, _ in ROWS
+        if name in data
+    ]
     first = data["x"][0]
     last = data["x"][-1]
     parameters = f" ({data.parameters})" if data.parameters else ""

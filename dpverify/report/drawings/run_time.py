@@ -6,7 +6,16 @@ from matplotlib.figure import Figure
 
 from dpverify.report.drawings.columns import Data, Shape
 from dpverify.report.numbers import show_float
-from dpverify.report.style import BLUE, GREY, VERMILLION, EndLabel, canvas, finish, log_scale, ticks_at
+from dpverify.report.style import (
+    BLUE,
+    GREY,
+    VERMILLION,
+    EndLabel,
+    canvas,
+    finish,
+    log_scale,
+    ticks_at,
+)
 
 FORMS = (  # columns, colours, markers and labels; the columns of fits have this order
     ("literal", VERMILLION, "o", "Algorithm 4\nas printed"),
@@ -17,7 +26,10 @@ FITS = ("fit", "fit-low", "fit-high")
 
 SHAPE = Shape(
     required=("x", "literal", "stream"),
-    optional=(*(f"{name}-{part}" for name, *_ in FORMS for part in ("low", "high", "adds")), *FITS),
+    optional=(
+        *(f"{name}-{part}" for name, *_ in FORMS for part in ("low", "high", "adds")),
+        *FITS,
+    ),
     follows={"fit-low": "fit", "fit-high": "fit"},
 )
 
@@ -37,24 +49,49 @@ def draw(data: Data) -> Figure:
     for place, (name, color, marker, words) in enumerate(FORMS):
         times = data[name]
         if f"{name}-low" in data and f"{name}-high" in data:
-            axes.fill_between(x, data[f"{name}-low"], data[f"{name}-high"], color=color, alpha=0.18, lw=0)
+            axes.fill_between(
+                x,
+                data[f"{name}-low"],
+                data[f"{name}-high"],
+                color=color,
+                alpha=0.18,
+                lw=0,
+            )
             values += [*data[f"{name}-low"], *data[f"{name}-high"]]
         if f"{name}-adds" in data:
             adds = data[f"{name}-adds"]
             counted = [times[-1] * count / adds[-1] for count in adds]
             axes.plot(x, counted, color=GREY, lw=1.0, dashes=(4, 2), zorder=1)
             values += counted
-        axes.plot(x, times, marker=marker, ms=4.5, mfc="white", mec=color, color=color, lw=1.5, zorder=3)
+        axes.plot(
+            x,
+            times,
+            marker=marker,
+            ms=4.5,
+            mfc="white",
+            mec=color,
+            color=color,
+            lw=1.5,
+            zorder=3,
+        )
         values += times
         labels.append(EndLabel(times[-1], words + _fit(data, place), color))
     low = min(values) / 1.6
     high = max(values) * 1.6
     log_scale(axes, "x", min(x) / 1.1, max(x) * 1.1)
     ticks_at(axes, x)
-    log_scale(axes, "y", low, high * 300)  # for a range this long, only powers of ten are labelled
+    # for a range this long, only powers of ten are labelled
+    log_scale(axes, "y", low, high * 300)
     axes.set_ylim(low, high)
-    counts = "dashed: operation counts" if any(f"{name}-adds" in data for name, *_ in FORMS) else ""
-    title = "Run time of the reconstruction", ";  ".join(filter(None, [data.parameters, counts]))
+    counts = (
+        "dashed: operation counts"
+        if any(f"{name}-adds" in data for name, *_ in FORMS)
+        else ""
+    )
+    title = (
+        "Run time of the reconstruction",
+        ";  ".join(filter(None, [data.parameters, counts])),
+    )
     return finish(axes, title, ("steps T", "seconds for all T steps, one core"), labels)
 
 
@@ -77,9 +114,15 @@ def caption(data: Data) -> str:
 
 
 def _interval(data: Data, place: int) -> str:
-    middle, *ends = (show_float(round(data[part][place], 2)) for part in FITS if part in data)
+    middle, *ends = (
+        show_float(round(data[part][place], 2)) for part in FITS if part in data
+    )
     return f"{middle} ({' to '.join(ends)})" if ends else middle
 
 
 def _fit(data: Data, place: int) -> str:
-    return f"\nT to the power {show_float(round(data['fit'][place], 2))}" if "fit" in data else ""
+    return (
+        f"\nT to the power {show_float(round(data['fit'][place], 2))}"
+        if "fit" in data
+        else ""
+    )

@@ -45,8 +45,10 @@ class Onset:
     The onset of a bound is the N from which it is below the trivial bound.
     """
 
-    settings: Sequence[tuple[str, str, float]]  # column, head, and place in the table in axes widths
-    bounds: Sequence[tuple[str, float]]  # name in KINDS and place; the last is the bound with the noise needed
+    # column, head, and place in the table in axes widths
+    settings: Sequence[tuple[str, str, float]]
+    # name in KINDS and place; the last is the bound with the noise needed
+    bounds: Sequence[tuple[str, float]]
     scale: str  # scaling of the bounds in words
     letter: str = "N"
     units: str = "G = L = R = 1"
@@ -54,15 +56,27 @@ class Onset:
     @property
     def cells(self) -> list[str]:
         """Columns of the table: settings, onsets, and a lower bound on the last onset."""
-        return [*(name for name, *_ in self.settings), *(f"cell-{name}" for name, _ in self.bounds), "cell-least"]
+        return [
+            *(name for name, *_ in self.settings),
+            *(f"cell-{name}" for name, _ in self.bounds),
+            "cell-least",
+        ]
 
     @property
     def shape(self) -> Shape:
         """The columns of the figure."""
         first, *later_cells = self.cells
         drawn = [name for name, _ in self.bounds]
-        follows = {"needed": "needed-x", **dict.fromkeys(later_cells, first), "needed-x": "needed-x", first: first}
-        return Shape(required=("x", *drawn[:-1], "needed-x", "needed", first, *later_cells), follows=follows)
+        follows = {
+            "needed": "needed-x",
+            **dict.fromkeys(later_cells, first),
+            "needed-x": "needed-x",
+            first: first,
+        }
+        return Shape(
+            required=("x", *drawn[:-1], "needed-x", "needed", first, *later_cells),
+            follows=follows,
+        )
 
     def draw(self, data: Data) -> Figure:
         """Draw the figure on logarithmic axes, with the trivial bound as a black line and the table below.
@@ -73,7 +87,10 @@ class Onset:
         has an upper bound (``cell-needed``) and a lower bound (``cell-least``) on this N.
         """
         rows = list(zip(*(data[name] for name in self.cells), strict=True))
-        axes = canvas(3.9 + (len(rows) + 2) * ROW_HEIGHT / 72, bottom=0.75 + (len(rows) + 2) * ROW_HEIGHT / 72)
+        axes = canvas(
+            3.9 + (len(rows) + 2) * ROW_HEIGHT / 72,
+            bottom=0.75 + (len(rows) + 2) * ROW_HEIGHT / 72,
+        )
         kinds = [kind for kind in KINDS if kind[0] in data]
         values = [value for name, *_ in kinds for value in data[name]]
         low = min(*values, 1.0) / 1.5
@@ -81,20 +98,37 @@ class Onset:
         labels = [EndLabel(1.0, "trivial bound G", BLACK)]
         for name, color, dashes, words in kinds:
             x = data["needed-x"] if name == "needed" else data["x"]
-            axes.plot(x, data[name], color=color, lw=1.6, dashes=dashes or (1, 0), zorder=3)
+            axes.plot(
+                x, data[name], color=color, lw=1.6, dashes=dashes or (1, 0), zorder=3
+            )
             if x[-1] < data["x"][-1]:
                 end = (x[-1], data[name][-1])
                 axes.plot(*end, ".", ms=6, color=color, zorder=3)
                 axes.annotate(
-                    words, end, (-7, 1), textcoords="offset points", color=color, fontsize=8.5, ha="right", va="top"
+                    words,
+                    end,
+                    (-7, 1),
+                    textcoords="offset points",
+                    color=color,
+                    fontsize=8.5,
+                    ha="right",
+                    va="top",
                 )
             else:
                 labels.append(EndLabel(data[name][-1], words, color))
         axes.axhline(1.0, color=BLACK, lw=1.0, zorder=2)
         log_scale(axes, "x", data["x"][0], data["x"][-1])
         log_scale(axes, "y", low, high)
-        title = f"From which {self.letter} on the theorem says something", data.parameters
-        figure = finish(axes, title, (f"{self.letter}, examples", "bound on the gradient / G"), labels)
+        title = (
+            f"From which {self.letter} on the theorem says something",
+            data.parameters,
+        )
+        figure = finish(
+            axes,
+            title,
+            (f"{self.letter}, examples", "bound on the gradient / G"),
+            labels,
+        )
         self._table(axes, data, rows)
         return figure
 
@@ -102,11 +136,26 @@ class Onset:
         """Write the table below the axes; the most common value of a setting is grey."""
         count = len(self.settings)
         heads = {name: words.partition(",\n")[2] or words for name, *_, words in KINDS}
-        places = [*(place for *_, place in self.settings), *(place for _, place in self.bounds)]
-        names = [*(words for _, words, _ in self.settings), *(heads[name] for name, _ in self.bounds)]
-        write_below(axes, [(f"below G from {self.letter} =", places[count] - 0.06, 0, GREY)], down=44, ha="left")
-        text = [(word, place, 1, GREY) for word, place in zip(names, places, strict=True)]
-        usual = [max(data[name], key=list(data[name]).count) for name in self.cells[:count]]
+        places = [
+            *(place for *_, place in self.settings),
+            *(place for _, place in self.bounds),
+        ]
+        names = [
+            *(words for _, words, _ in self.settings),
+            *(heads[name] for name, _ in self.bounds),
+        ]
+        write_below(
+            axes,
+            [(f"below G from {self.letter} =", places[count] - 0.06, 0, GREY)],
+            down=44,
+            ha="left",
+        )
+        text = [
+            (word, place, 1, GREY) for word, place in zip(names, places, strict=True)
+        ]
+        usual = [
+            max(data[name], key=list(data[name]).count) for name in self.cells[:count]
+        ]
         for number, row in enumerate(rows):
             cells = [*(_words(value) for value in row[:-2]), _range(row[-1], row[-2])]
             for column, (word, place) in enumerate(zip(cells, places, strict=True)):
@@ -116,13 +165,24 @@ class Onset:
 
     def caption(self, data: Data) -> str:
         """Return the caption, with the onsets of the hardest setting in the table."""
-        hardest = max(range(len(data["cell-least"])), key=lambda row: data["cell-corrected"][row])
+        hardest = max(
+            range(len(data["cell-least"])), key=lambda row: data["cell-corrected"][row]
+        )
         row = [data[name][hardest] for name in self.cells]
         count = len(self.settings)
-        *settings, last = (f"{words} = {show_float(x)}" for (_, words, _), x in zip(self.settings, row, strict=False))
+        *settings, last = (
+            f"{words} = {show_float(x)}"
+            for (_, words, _), x in zip(self.settings, row, strict=False)
+        )
         sizes = [*(_words(value) for value in row[count:-2]), _range(row[-1], row[-2])]
-        names = [*(f"the {name} bound" for name, _ in self.bounds[:-1]), "the corrected bound with this noise"]
-        starts = [f"{name} from {self.letter} = {size} on" for name, size in zip(names, sizes, strict=True)]
+        names = [
+            *(f"the {name} bound" for name, _ in self.bounds[:-1]),
+            "the corrected bound with this noise",
+        ]
+        starts = [
+            f"{name} from {self.letter} = {size} on"
+            for name, size in zip(names, sizes, strict=True)
+        ]
         drawn = ", ".join(name for name, _ in self.bounds[:-1])
         return (
             f"The bound of the theorem divided by G, over {self.letter} ({data.parameters}; {self.units}): {drawn}, "
@@ -144,7 +204,12 @@ ONSET = Onset(
     "The bounds scale with G, L and R together, so that only L/G and R/G matter",
 )
 ONSET_OF_DROP = Onset(
-    (("cell-d", "d", 0.05), ("cell-epsilon", "ε", 0.18), ("cell-delta", "δ", 0.31), ("cell-drop", "L D/G²", 0.46)),
+    (
+        ("cell-d", "d", 0.05),
+        ("cell-epsilon", "ε", 0.18),
+        ("cell-delta", "δ", 0.31),
+        ("cell-drop", "L D/G²", 0.46),
+    ),
     (("corrected", 0.66), ("needed", 0.88)),
     "D is a bound on F(w_1) - inf F, and only L D/G² matters",
     "n",
@@ -161,14 +226,32 @@ def _words(value: float) -> str:
     return show_float(float(f"{value:.2g}"))
 
 
-BOUNDS = (("printed", VERMILLION, (5, 2), "printed bound"), ("corrected", GREEN, (1, 0), "corrected bound"))
+BOUNDS = (
+    ("printed", VERMILLION, (5, 2), "printed bound"),
+    ("corrected", GREEN, (1, 0), "corrected bound"),
+)
 FITS = ("fit", "fit-low", "fit-high", "fit-bound", "fit-rate")
-ROWS = ("d", "ε")  # variables of the exponents in the rows of the table, after the number of examples
+# variables of the exponents in the rows of the table, after the number of examples
+ROWS = ("d", "ε")
 
-HEADS = ("exponent in", "simulated, 99% interval", "corrected bound, same sizes", "rate without logarithms")
-PLACES = (0.07, 0.36, 0.73, 1.1)  # positions of the columns of the table, in axes widths
+HEADS = (
+    "exponent in",
+    "simulated, 99% interval",
+    "corrected bound, same sizes",
+    "rate without logarithms",
+)
+# positions of the columns of the table, in axes widths
+PLACES = (0.07, 0.36, 0.73, 1.1)
 
-COLUMNS = ("x", "simulated", "simulated-low", "simulated-high", "corrected", "steps", *FITS)
+COLUMNS = (
+    "x",
+    "simulated",
+    "simulated-low",
+    "simulated-high",
+    "corrected",
+    "steps",
+    *FITS,
+)
 FOLLOWS = {"fit": "fit", **dict.fromkeys(FITS[1:], "fit")}
 
 
@@ -184,7 +267,9 @@ class Slopes:
     @property
     def shape(self) -> Shape:
         """The columns of the figure."""
-        return Shape(required=(*COLUMNS, *(("printed",) if self.prints else ())), follows=FOLLOWS)
+        return Shape(
+            required=(*COLUMNS, *(("printed",) if self.prints else ())), follows=FOLLOWS
+        )
 
     def draw(self, data: Data) -> Figure:
         """Draw the figure.
@@ -203,9 +288,19 @@ class Slopes:
             axes.plot(x, data[name], color=color, lw=1.6, dashes=dashes, zorder=3)
             labels.append(EndLabel(data[name][-1], words, color))
             values += data[name]
-        axes.vlines(x, data["simulated-low"], data["simulated-high"], color=BLUE, lw=2.4, alpha=0.5, zorder=4)
+        axes.vlines(
+            x,
+            data["simulated-low"],
+            data["simulated-high"],
+            color=BLUE,
+            lw=2.4,
+            alpha=0.5,
+            zorder=4,
+        )
         axes.plot(x, data["simulated"], "o-", ms=4, lw=1.2, color=BLUE, zorder=5)
-        labels.append(EndLabel(data["simulated"][-1], "simulated\n(99% intervals)", BLUE))
+        labels.append(
+            EndLabel(data["simulated"][-1], "simulated\n(99% intervals)", BLUE)
+        )
         axes.axhline(1.0, color=BLACK, lw=1.0, zorder=2)
         positive = [value for value in values if value > 0]
         low = min(positive) / 1.6
@@ -217,15 +312,25 @@ class Slopes:
             f"{self.letter}, examples (the largest run has T = {show_float(max(data['steps']))} steps)",
             "mean gradient / G",
         )
-        title = "Simulated gradient and bounds at the theorem's parameters", data.parameters
+        title = (
+            "Simulated gradient and bounds at the theorem's parameters",
+            data.parameters,
+        )
         figure = finish(axes, title, names, labels)
         self._table(axes, data)
         return figure
 
     def caption(self, data: Data) -> str:
         """Return the caption, with the exponents in N and the ratios of the corrected bound and the runs."""
-        ratios = [bound / mean for bound, mean in zip(data["corrected"], data["simulated"], strict=True)]
-        inside = [n for n, bound in zip(data["x"], data["corrected"], strict=True) if bound < 1]
+        ratios = [
+            bound / mean
+            for bound, mean in zip(data["corrected"], data["simulated"], strict=True)
+        ]
+        inside = [
+            n
+            for n, bound in zip(data["x"], data["corrected"], strict=True)
+            if bound < 1
+        ]
         comparison = (
             f"is below the trivial bound from {self.letter} = {show_float(inside[0])} on"
             if inside
@@ -242,7 +347,9 @@ class Slopes:
 
     def _table(self, axes: Axes, data: Data) -> None:
         """Write the exponents below the axes."""
-        text = [(head, place, 0, GREY) for head, place in zip(HEADS, PLACES, strict=True)]
+        text = [
+            (head, place, 0, GREY) for head, place in zip(HEADS, PLACES, strict=True)
+        ]
         for number, name in enumerate((self.letter, *ROWS)):
             row = (
                 name,
@@ -250,7 +357,10 @@ class Slopes:
                 _slopes_words(data["fit-bound"][number]),
                 _slopes_words(data["fit-rate"][number]),
             )
-            text += [(word, place, number + 1, BLACK) for word, place in zip(row, PLACES, strict=True)]
+            text += [
+                (word, place, number + 1, BLACK)
+                for word, place in zip(row, PLACES, strict=True)
+            ]
         write_below(axes, text, down=48)
 
 
@@ -284,7 +394,10 @@ class AgainstBounds:
     axis: str = "stages K"
     logarithmic: bool = False  # whether the x axis is logarithmic
 
-    shape: ClassVar[Shape] = Shape(required=("x", "exact", "printed"), optional=("corrected", "anyway", "low", "high"))
+    shape: ClassVar[Shape] = Shape(
+        required=("x", "exact", "printed"),
+        optional=("corrected", "anyway", "low", "high"),
+    )
 
     def draw(self, data: Data) -> Figure:
         """Draw ``exact`` over x with its bounds, and with the confidence interval of runs from ``low`` to ``high``."""
@@ -292,11 +405,22 @@ class AgainstBounds:
         labels = []
         for name, color, dashes, words in LINES:
             if name in data:
-                axes.plot(data["x"], data[name], color=color, lw=1.6, dashes=dashes, zorder=3)
+                axes.plot(
+                    data["x"], data[name], color=color, lw=1.6, dashes=dashes, zorder=3
+                )
                 labels.append(EndLabel(data[name][-1], words, color))
         values = [value for name, *_ in LINES for value in data.get(name, ())]
         if "low" in data:
-            axes.vlines(data["x"], data["low"], data["high"], color=BLUE, lw=4.0, alpha=0.6, zorder=4, clip_on=False)
+            axes.vlines(
+                data["x"],
+                data["low"],
+                data["high"],
+                color=BLUE,
+                lw=4.0,
+                alpha=0.6,
+                zorder=4,
+                clip_on=False,
+            )
             labels.append(EndLabel(data["high"][-1], "simulated", BLUE))
             values += [*data["low"], *data["high"]]
         if self.logarithmic:
@@ -306,7 +430,10 @@ class AgainstBounds:
             ticks_at(axes, data["x"])
         log_scale(axes, "y", min(values) / 1.5, max(values) * 1.5)
         return finish(
-            axes, (f"{self.title} and its bounds", data.parameters), (self.axis, "exact value, bounds"), labels
+            axes,
+            (f"{self.title} and its bounds", data.parameters),
+            (self.axis, "exact value, bounds"),
+            labels,
         )
 
     def caption(self, data: Data) -> str:
@@ -316,8 +443,16 @@ class AgainstBounds:
             for name, _, _, words in LINES[1:3]
             if name in data
         ]
-        falls = "".join(self._below(data, name, words) for name, _, _, words in LINES[1:3] if name in data)
-        runs = " The intervals are 99% confidence intervals for the mean of runs." if "low" in data else ""
+        falls = "".join(
+            self._below(data, name, words)
+            for name, _, _, words in LINES[1:3]
+            if name in data
+        )
+        runs = (
+            " The intervals are 99% confidence intervals for the mean of runs."
+            if "low" in data
+            else ""
+        )
         what = f"{self.title}, exact values over {self.over} ({data.parameters})"
         last = show_float(data["x"][-1])
         return f"{what}. At {self.axis[-1]} = {last}, {', '.join(ratios)}.{falls}{self._onset(data)}{runs}"
@@ -344,5 +479,7 @@ class AgainstBounds:
 
 
 RISK = AgainstBounds("Excess empirical risk on a quadratic")
-RISK_OVER_N = AgainstBounds("Excess empirical risk on a quadratic", "the number of examples", "examples n", True)
+RISK_OVER_N = AgainstBounds(
+    "Excess empirical risk on a quadratic", "the number of examples", "examples n", True
+)
 STABILITY = AgainstBounds("Uniform stability on quadratics")

@@ -28,25 +28,36 @@ BRIEF = ("claim", "reading", "status", "severity", "where", "instead")
 
 def result_table(result: Result) -> ResultTable:
     """Return the table of one verdict."""
-    return ResultTable(f"{item_id(result)}: {status_words(result.status, result.severity)}", [_row(result)])
+    return ResultTable(
+        f"{item_id(result)}: {status_words(result.status, result.severity)}",
+        [_row(result)],
+    )
 
 
 def run_table(run: Run) -> ResultTable:
     """Return the table of the verdicts of a run."""
     info = run.run
     ended = ", interrupted" if info.interrupted else ""
-    return verdicts_table(run.results, f"budget {info.budget}, seed {info.seed}{ended}. ")
+    return verdicts_table(
+        run.results, f"budget {info.budget}, seed {info.seed}{ended}. "
+    )
 
 
 def verdicts_table(results: Sequence[Result], before: str = "") -> ResultTable:
     """Return the table of several verdicts, with their totals in the headline."""
-    return ResultTable(f"{before}{totals_words(results)}", [_row(result) for result in results], BRIEF)
+    return ResultTable(
+        f"{before}{totals_words(results)}", [_row(result) for result in results], BRIEF
+    )
 
 
 def audit_table(result: AuditResult) -> ResultTable:
     """Return the table of an audit."""
     claim = result.claim
-    claimed = "" if claim is None else f"; claimed epsilon {show_float(claim.epsilon)}: {result.verdict}"
+    claimed = (
+        ""
+        if claim is None
+        else f"; claimed epsilon {show_float(claim.epsilon)}: {result.verdict}"
+    )
     sure = f"{show_float(100 * result.confidence)}% confidence"
     bound = f"epsilon >= {show_float(result.epsilon)} at delta {show_float(result.bound.delta)}, {sure}"
     row: dict[str, Cell] = {
@@ -79,7 +90,10 @@ def _row(result: Result) -> dict[str, Cell]:
         "conditions": _conditions(result),
         "given": "; ".join(result.given),
         "reason": result.reason,
-        "instead": "; ".join(with_status(statement, instead_words(statement)) for statement in result.beside),
+        "instead": "; ".join(
+            with_status(statement, instead_words(statement))
+            for statement in result.beside
+        ),
         "amended": _statement(result.amendment) if result.amendment else "",
         "amended_conditions": _conditions(result.amendment) if result.amendment else "",
         "smallest_slack": None if slack is None else to_float(slack.min),
@@ -88,11 +102,17 @@ def _row(result: Result) -> dict[str, Cell]:
 
 def _statement(source: Result | AmendmentResult) -> str:
     """Return the formula with its definitions, or the statement in words."""
-    return _joined(str(line) for line in statement_of(source) if line.word in ("", "in words:", "with"))
+    return _joined(
+        str(line)
+        for line in statement_of(source)
+        if line.word in ("", "in words:", "with")
+    )
 
 
 def _conditions(source: Result | AmendmentResult) -> str:
-    return _joined(line.text for line in statement_of(source) if line.word in ("if", "assuming"))
+    return _joined(
+        line.text for line in statement_of(source) if line.word in ("if", "assuming")
+    )
 
 
 def _joined(parts: Iterable[str]) -> str:

@@ -22,7 +22,8 @@ class ResultTable:
 
     headline: str
     rows: Sequence[Mapping[str, Cell]]
-    brief: tuple[str, ...] = ()  # columns that a table of several rows shows; all columns if empty
+    # columns that a table of several rows shows; all columns if empty
+    brief: tuple[str, ...] = ()
 
     def short(self, name: str) -> str:
         """Return one line for ``repr``."""
@@ -42,10 +43,16 @@ class ResultTable:
     def html(self) -> str:
         """Return the headline and the rows as HTML, with escaped texts."""
         if len(self.rows) == 1:
-            lines = [_line(("th", name), ("td", value)) for name, value in _filled(self.rows[0])]
+            lines = [
+                _line(("th", name), ("td", value))
+                for name, value in _filled(self.rows[0])
+            ]
         else:
             heads = _line(*(("th", name) for name in self._columns()))
-            lines = [heads, *(_line(*(("td", cell) for cell in cells)) for cells in self._cells())]
+            lines = [
+                heads,
+                *(_line(*(("td", cell) for cell in cells)) for cells in self._cells()),
+            ]
         paragraphs = [f"<p>{escape(text)}</p>" for text in self._omitted()]
         table = f"<table>{''.join(lines)}</table>" if self.rows else ""
         return "".join([f"<p>{escape(self.headline)}</p>", table, *paragraphs])
@@ -61,15 +68,24 @@ class ResultTable:
         return pandas.DataFrame([dict(row) for row in self.rows])
 
     def _columns(self) -> list[str]:
-        return [*(self.brief or dict.fromkeys(name for row in self.rows for name in row))]
+        return [
+            *(self.brief or dict.fromkeys(name for row in self.rows for name in row))
+        ]
 
     def _cells(self) -> Iterator[list[str]]:
         columns = self._columns()
-        return ([show_cell(row.get(name)) for name in columns] for row in self.rows[:MOST_ROWS])
+        return (
+            [show_cell(row.get(name)) for name in columns]
+            for row in self.rows[:MOST_ROWS]
+        )
 
     def _omitted(self) -> list[str]:
         omitted = len(self.rows) - MOST_ROWS
-        return [f"{omitted} more rows: filter them, or use to_frame()."] if omitted > 0 else []
+        return (
+            [f"{omitted} more rows: filter them, or use to_frame()."]
+            if omitted > 0
+            else []
+        )
 
 
 def show_cell(value: Cell) -> str:
@@ -78,7 +94,11 @@ def show_cell(value: Cell) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return show_float(value) if isinstance(value, (int, float)) else " ".join(value.split())
+    return (
+        show_float(value)
+        if isinstance(value, (int, float))
+        else " ".join(value.split())
+    )
 
 
 def _filled(row: Mapping[str, Cell]) -> Iterator[tuple[str, str]]:
@@ -91,7 +111,9 @@ def _aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield lines of cells, aligned in columns."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for cells in lines:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+        yield "  ".join(
+            cell.ljust(width) for cell, width in zip(cells, widths, strict=True)
+        ).rstrip()
 
 
 def _line(*cells: tuple[str, str]) -> str:

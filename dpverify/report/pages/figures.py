@@ -59,33 +59,55 @@ class DrawingFunctions:
 
 
 DRAWINGS: Mapping[str, Drawing] = {
-    "bought": DrawingFunctions(privacy.BOUGHT_SHAPE, privacy.draw_bought, privacy.bought_caption),
-    "conditions": DrawingFunctions(privacy.CONDITIONS_SHAPE, privacy.draw_conditions, privacy.conditions_caption),
-    "constants": DrawingFunctions(privacy.CONSTANTS_SHAPE, privacy.draw_constants, privacy.constants_caption),
-    "epsilon": DrawingFunctions(privacy.EPSILON_SHAPE, privacy.draw_epsilon, privacy.epsilon_caption),
+    "bought": DrawingFunctions(
+        privacy.BOUGHT_SHAPE, privacy.draw_bought, privacy.bought_caption
+    ),
+    "conditions": DrawingFunctions(
+        privacy.CONDITIONS_SHAPE, privacy.draw_conditions, privacy.conditions_caption
+    ),
+    "constants": DrawingFunctions(
+        privacy.CONSTANTS_SHAPE, privacy.draw_constants, privacy.constants_caption
+    ),
+    "epsilon": DrawingFunctions(
+        privacy.EPSILON_SHAPE, privacy.draw_epsilon, privacy.epsilon_caption
+    ),
     "error-parts": MOMENTUM,
     "estimate-error-parts": ESTIMATE,
-    "identity-error": DrawingFunctions(errors.IDENTITY_SHAPE, errors.draw_identity, errors.identity_caption),
-    "noise-beside": DrawingFunctions(noise.COMPARISON_SHAPE, noise.draw_comparison, noise.comparison_caption),
-    "noise-variance": DrawingFunctions(noise.VARIANCE_SHAPE, noise.draw_variance, noise.variance_caption),
+    "identity-error": DrawingFunctions(
+        errors.IDENTITY_SHAPE, errors.draw_identity, errors.identity_caption
+    ),
+    "noise-beside": DrawingFunctions(
+        noise.COMPARISON_SHAPE, noise.draw_comparison, noise.comparison_caption
+    ),
+    "noise-variance": DrawingFunctions(
+        noise.VARIANCE_SHAPE, noise.draw_variance, noise.variance_caption
+    ),
     "onset": ONSET,
     "onset-of-drop": ONSET_OF_DROP,
-    "pattern": DrawingFunctions(privacy.PATTERN_SHAPE, privacy.draw_pattern, privacy.pattern_caption),
+    "pattern": DrawingFunctions(
+        privacy.PATTERN_SHAPE, privacy.draw_pattern, privacy.pattern_caption
+    ),
     "risk": RISK,
     "risk-over-n": RISK_OVER_N,
     "run-time": DrawingFunctions(run_time.SHAPE, run_time.draw, run_time.caption),
     "stability": STABILITY,
     "utility-slopes": SLOPES,
     "accuracy-slopes": SLOPES_OF_ACCURACY,
-    "variance-terms": DrawingFunctions(noise.TERMS_SHAPE, noise.draw_terms, noise.terms_caption),
+    "variance-terms": DrawingFunctions(
+        noise.TERMS_SHAPE, noise.draw_terms, noise.terms_caption
+    ),
 }
 
 
 def drawing(name: str) -> Drawing:
     """Return the drawing with the longest key that is the figure's name, or its beginning before a hyphen."""
-    fits = [prefix for prefix in DRAWINGS if name == prefix or name.startswith(f"{prefix}-")]
+    fits = [
+        prefix for prefix in DRAWINGS if name == prefix or name.startswith(f"{prefix}-")
+    ]
     if not fits:
-        raise ReportError(f"figure={name!r}: its name must begin with one of {', '.join(sorted(DRAWINGS))}")
+        raise ReportError(
+            f"figure={name!r}: its name must begin with one of {', '.join(sorted(DRAWINGS))}"
+        )
     return DRAWINGS[max(fits, key=len)]
 
 
@@ -115,7 +137,9 @@ def figure_block(picture: Picture, folder: str) -> str:
     return f"![{picture.name}]({folder}/{picture.file})\n\n*{text}*"
 
 
-def figures_of_claim(pictures: Iterable[Picture], folder: str, drawn_files: Container[str]) -> str:
+def figures_of_claim(
+    pictures: Iterable[Picture], folder: str, drawn_files: Container[str]
+) -> str:
     """Return the figures of a claim's section as markdown.
 
     If several figures have the same caption, the first is shown and the others are linked. A figure that the page
@@ -126,11 +150,20 @@ def figures_of_claim(pictures: Iterable[Picture], folder: str, drawn_files: Cont
     for picture in pictures:
         captions.setdefault(caption(picture.name, picture.columns), []).append(picture)
     for same_caption in captions.values():
-        first, *later_pictures = sorted(same_caption, key=lambda picture: picture.file not in drawn_files)
+        first, *later_pictures = sorted(
+            same_caption, key=lambda picture: picture.file not in drawn_files
+        )
         above = f"The figure {md.code(first.name)} is [shown above](#{figure_place(first)})."
-        blocks.append(above if first.file in drawn_files else figure_block(first, folder))
-        unseen = [picture for picture in later_pictures if picture.file not in drawn_files]
-        links = [md.link(str(number), f"{folder}/{picture.file}") for number, picture in enumerate(unseen, start=1)]
+        blocks.append(
+            above if first.file in drawn_files else figure_block(first, folder)
+        )
+        unseen = [
+            picture for picture in later_pictures if picture.file not in drawn_files
+        ]
+        links = [
+            md.link(str(number), f"{folder}/{picture.file}")
+            for number, picture in enumerate(unseen, start=1)
+        ]
         blocks.extend([f"The same of other runs: {', '.join(links)}."] if links else [])
     return "\n\n".join(blocks)
 

@@ -31,7 +31,8 @@ ONSET = {  # columns of a figure that form a table, and their heads
     "cell-needed": "corrected, the noise needed",
 }
 
-LOWER_BOUND = "cell-least"  # lower bounds of the values whose upper bounds are the last column of ``ONSET``
+# lower bounds of the values whose upper bounds are the last column of ``ONSET``
+LOWER_BOUND = "cell-least"
 
 
 class MissingError(LookupError):
@@ -42,23 +43,36 @@ class Filler:
     """The functions that the templates of one paper's chapters may call, evaluated on its results."""
 
     def __init__(
-        self, results: Sequence[Result], paper: PaperSpec, places: Places, drawn: Collection[str] = ()
+        self,
+        results: Sequence[Result],
+        paper: PaperSpec,
+        places: Places,
+        drawn: Collection[str] = (),
     ) -> None:
         self.results = results
         self.paper = paper
         self.places = places
-        self.drawn = drawn  # figure files in the report's folder that are not made from verdicts
+        # figure files in the report's folder that are not made from verdicts
+        self.drawn = drawn
         of_a_claim: Mapping[str, Callable[..., str]] = {
             "claim": places.link,
             "corrected_status": lambda result: _amendment(result).status,
-            "reason": lambda result: md.explanation(_require_text(result.reason, result, "reason")),
+            "reason": lambda result: md.explanation(
+                _require_text(result.reason, result, "reason")
+            ),
             "why": lambda result: md.explanation(_amendment(result).why),
             "finding": _finding,
             "printed": partial(statement_block, is_shared=True),
-            "corrected": lambda result: correction_block(_amendment(result), result, in_chapter=True),
-            "corrected_slack": lambda result: _require_text(show_slack(_amendment(result).slack), result, "slack"),
+            "corrected": lambda result: correction_block(
+                _amendment(result), result, in_chapter=True
+            ),
+            "corrected_slack": lambda result: _require_text(
+                show_slack(_amendment(result).slack), result, "slack"
+            ),
             "ratio": _ratio,
-            "counterexample": lambda result, kind: example_words(_example(result, kind), markdown=True),
+            "counterexample": lambda result, kind: example_words(
+                _example(result, kind), markdown=True
+            ),
             "term": partial(self._term, "term", term),
             "factor": partial(self._term, "factor", common_factor),
             "onset": _onset,
@@ -66,19 +80,31 @@ class Filler:
             "recorded": lambda _, name: self._recorded(name),
         }
         self.functions: Mapping[str, Callable[..., str]] = {
-            "status": lambda about: " or ".join(dict.fromkeys(status_label(r.status) for r in self.about(about))),
+            "status": lambda about: " or ".join(
+                dict.fromkeys(status_label(r.status) for r in self.about(about))
+            ),
             "says": lambda about, pattern: _check_messages(self.about(about), pattern),
-            **{name: partial(self._first, function) for name, function in of_a_claim.items()},
+            **{
+                name: partial(self._first, function)
+                for name, function in of_a_claim.items()
+            },
         }
 
     def about(self, text: str) -> list[Result]:
         """Return the results of a claim for all readings that agree with the choices in a reference."""
         claim, reading = reference(text)
-        return [r for r in self.results if claim_id(r) == claim and reading.items() <= r.reading.items()]
+        return [
+            r
+            for r in self.results
+            if claim_id(r) == claim and reading.items() <= r.reading.items()
+        ]
 
     def judged(self, about: str) -> bool:
         """Test whether the run judged the claim, or the claim's recorded verdict is "untested"."""
-        return any(result.status != "untested" or result.pinned == "untested" for result in self.about(about))
+        return any(
+            result.status != "untested" or result.pinned == "untested"
+            for result in self.about(about)
+        )
 
     def require(self, condition: PassageCondition) -> None:
         """Raise MissingError unless the referenced readings of a claim all have one of the statuses."""
@@ -87,18 +113,31 @@ class Filler:
             if status not in condition.statuses:
                 whose = "the corrected statement of " if condition.corrected else ""
                 required = " or ".join(condition.statuses)
-                raise MissingError(f"{whose}`{condition.about}` is {status} in this run, and it rests on {required}")
+                raise MissingError(
+                    f"{whose}`{condition.about}` is {status} in this run, and it rests on {required}"
+                )
 
     def _first(self, function: Callable[..., str], about: str, *arguments: str) -> str:
         return function(self.about(about)[0], *arguments)
 
     def _term(
-        self, kind: str, find: Callable[[Formula, list[int]], Formula], result: Result, statement: str, path: str
+        self,
+        kind: str,
+        find: Callable[[Formula, list[int]], Formula],
+        result: Result,
+        statement: str,
+        path: str,
     ) -> str:
         """Return the LaTeX of a term of a formula, or of the factor before the sum in the term."""
-        text = result.printed if statement == "printed" else _amendment(result).formula or ""
+        text = (
+            result.printed
+            if statement == "printed"
+            else _amendment(result).formula or ""
+        )
         try:
-            node = find(parse(text), [int(step) for step in path.split(".") if step.isdigit()])
+            node = find(
+                parse(text), [int(step) for step in path.split(".") if step.isdigit()]
+            )
         except (FormulaError, TermError) as error:
             raise MissingError(
                 f"`{claim_id(result)}` has no {kind} {path} in its {statement} formula ({error})"
@@ -109,7 +148,9 @@ class Filler:
         for picture in pictures(result):
             if picture.name.startswith(name):
                 place = md.anchor(figure_place(picture))
-                return f"{place}\n\n{figure_block(picture, self.places.page('figures'))}"
+                return (
+                    f"{place}\n\n{figure_block(picture, self.places.page('figures'))}"
+                )
         raise MissingError(f"`{claim_id(result)}` has no figure {name} in this run")
 
     def _recorded(self, name: str) -> str:
@@ -121,14 +162,20 @@ class Filler:
 
 def _amendment(result: Result) -> AmendmentResult:
     if result.amendment is None:
-        raise MissingError(f"`{claim_id(result)}` has no corrected statement in this run")
+        raise MissingError(
+            f"`{claim_id(result)}` has no corrected statement in this run"
+        )
     return result.amendment
 
 
 def _finding(result: Result, words: str) -> str:
     """Return the first finding that contains some words."""
-    finding_text = next((finding for finding in result.findings if words in finding), "")
-    return md.explanation(_require_text(finding_text, result, f"finding about {words!r}"))
+    finding_text = next(
+        (finding for finding in result.findings if words in finding), ""
+    )
+    return md.explanation(
+        _require_text(finding_text, result, f"finding about {words!r}")
+    )
 
 
 def _require_text(text: str, result: Result, what: str) -> str:
@@ -141,7 +188,9 @@ def _example(result: Result, kind: str) -> Counterexample:
     for example in counterexamples(result):
         if example.kind == kind:
             return example
-    raise MissingError(f"`{claim_id(result)}` has no counterexample of the kind {kind} in this run")
+    raise MissingError(
+        f"`{claim_id(result)}` has no counterexample of the kind {kind} in this run"
+    )
 
 
 def _ratio(result: Result, kind: str) -> str:
@@ -155,10 +204,14 @@ def _onset(result: Result, figure: str) -> str:
         if picture.name.startswith(figure) and LOWER_BOUND in picture.columns:
             columns = zip(*(picture.columns[name] for name in ONSET), strict=True)
             rows = [[_rounded(value) for value in row] for row in columns]
-            for row, least in zip(rows, map(_rounded, picture.columns[LOWER_BOUND]), strict=True):
+            for row, least in zip(
+                rows, map(_rounded, picture.columns[LOWER_BOUND]), strict=True
+            ):
                 row[-1] = row[-1] if least == row[-1] else f"{least} to {row[-1]}"
             return md.table([*ONSET.values()], rows, right=range(len(ONSET)))
-    raise MissingError(f"`{claim_id(result)}` has no figure {figure} with a table in this run")
+    raise MissingError(
+        f"`{claim_id(result)}` has no figure {figure} with a table in this run"
+    )
 
 
 def _rounded(value: float) -> str:
@@ -179,8 +232,13 @@ def _check_messages(results: Sequence[Result], pattern: str) -> str:
                 if fnmatchcase(check.name, pattern) and check.status != "untested":
                     lines.setdefault(_check_message(check), []).append(whose)
     if not lines:
-        raise MissingError(f"`{claim_id(results[0])}` has no check {pattern} in this run")
-    return md.bullets(f"{' and '.join(dict.fromkeys(whose))} statement, {message}" for message, whose in lines.items())
+        raise MissingError(
+            f"`{claim_id(results[0])}` has no check {pattern} in this run"
+        )
+    return md.bullets(
+        f"{' and '.join(dict.fromkeys(whose))} statement, {message}"
+        for message, whose in lines.items()
+    )
 
 
 def _check_message(check: CheckResult) -> str:

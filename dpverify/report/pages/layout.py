@@ -14,7 +14,8 @@ from dpverify.report.collect import by_claim, claim_id, slug
 from dpverify.report.pages.templates import claim_section
 
 INDEX = "README.md"  # the first page of the folder
-CLAIMS = "claims.md"  # the page with a list of all claims, in the folder of a long paper
+# the page with a list of all claims, in the folder of a long paper
+CLAIMS = "claims.md"
 
 # Pages that are not made from verdicts, with their subjects.
 OTHER_PAGES: Mapping[str, str] = {
@@ -32,18 +33,23 @@ OTHER_PAGES: Mapping[str, str] = {
 
 def other_links(names: Sequence[str]) -> str:
     """Return links to the given pages of :data:`OTHER_PAGES`, for a page in the same folder."""
-    return ", ".join(md.link(words, f"{name}.md") for name, words in OTHER_PAGES.items() if name in names)
+    return ", ".join(
+        md.link(words, f"{name}.md")
+        for name, words in OTHER_PAGES.items()
+        if name in names
+    )
 
 
 @dataclass(frozen=True)
 class Places:
     """The places of the sections of claims, for links on one page."""
 
-    # Full id of a claim to its page, as a path below the report's folder with forward slashes. A claim that is not a
-    # key is on the linking page.
+    # Full id of a claim to its page, as a path below the report's folder with forward
+    # slashes. A claim that is not a key is on the linking page.
     pages: Mapping[str, str]
     here: str = INDEX  # path of the linking page
-    folder: str = ""  # the report's folder with a trailing slash, if the linking page is outside of it
+    # the report's folder with a trailing slash, if the linking page is outside of it
+    folder: str = ""
 
     def on(self, page: str) -> Places:
         """Return the same places for links on another page."""
@@ -51,13 +57,19 @@ class Places:
 
     def page(self, file: str) -> str:
         """Return the relative path from the linking page to a file of the report."""
-        return self.folder + posixpath.relpath(file, posixpath.dirname(self.here) or ".")
+        return self.folder + posixpath.relpath(
+            file, posixpath.dirname(self.here) or "."
+        )
 
     def target(self, claim: str) -> str:
         """Return the link target of a claim's section: ``lemma-12.md#lemma-12``, or the anchor on the same page."""
         file = self.pages.get(claim, self.here)
         anchor = f"#{claim.partition(':')[2]}"
-        return anchor if file == self.here and not self.folder else self.page(file) + anchor
+        return (
+            anchor
+            if file == self.here and not self.folder
+            else self.page(file) + anchor
+        )
 
     def link(self, result: Result, text: str = "") -> str:
         """Return a link to a claim's section; the text is by default the claim's id."""
@@ -81,7 +93,11 @@ class PartPage:
     @property
     def title(self) -> str:
         """Name of the page: ``Theorem 4``, or ``Theorem 4, page 2 of 2``."""
-        return self.part if self.of == 1 else f"{self.part}, page {self.number} of {self.of}"
+        return (
+            self.part
+            if self.of == 1
+            else f"{self.part}, page {self.number} of {self.of}"
+        )
 
 
 @dataclass(frozen=True)
@@ -95,13 +111,19 @@ class Layout:
         """Return the places of the run's claims for links on the first page."""
         pages = {result.claim: self.front for result in run.results}
         pages |= dict.fromkeys(pages, self.claims) if self.parts else {}
-        pages |= {group[0].claim: page.file for page in self.parts for group in page.groups}
+        pages |= {
+            group[0].claim: page.file for page in self.parts for group in page.groups
+        }
         return Places(pages, self.front)
 
     @property
     def claims(self) -> str:
         """The page that lists every claim; for a single page with the anchor of the list."""
-        return f"{self.front.removesuffix('.md')}/{CLAIMS}" if self.parts else f"{self.front}#every-claim"
+        return (
+            f"{self.front.removesuffix('.md')}/{CLAIMS}"
+            if self.parts
+            else f"{self.front}#every-claim"
+        )
 
     def part_links(self) -> dict[str, str]:
         """Return the file of the first page of each part; empty for a paper with a single page."""
@@ -112,29 +134,57 @@ def lay_out(key: str, run: Run) -> Layout:
     """Assign the claims of a run to pages, deterministically."""
     front = f"{key}.md"
     parts = by_part(result for result in run.results if result.status != "untested")
-    sizes = {group[0].claim: _size(group) for groups in parts.values() for group in groups}
+    sizes = {
+        group[0].claim: _size(group) for groups in parts.values() for group in groups
+    }
     if sum(sizes.values()) <= min(ONE_PAGE, LIMIT):
         return Layout(front, [])
-    return Layout(front, [page for part, groups in parts.items() for page in _pages(key, part, groups, sizes)])
+    return Layout(
+        front,
+        [
+            page
+            for part, groups in parts.items()
+            for page in _pages(key, part, groups, sizes)
+        ],
+    )
 
 
-def _pages(key: str, part: str, groups: list[list[Result]], sizes: dict[str, int]) -> Iterator[PartPage]:
+def _pages(
+    key: str, part: str, groups: list[list[Result]], sizes: dict[str, int]
+) -> Iterator[PartPage]:
     """Yield the pages of a part, which have about the same length."""
     stem = f"{key}/{slug(part)}"
     chunks = _chunks(groups, [sizes[group[0].claim] for group in groups])
     for number, chunk in enumerate(chunks, start=1):
-        yield PartPage(f"{stem}.md" if number == 1 else f"{stem}-{number}.md", part, number, len(chunks), chunk)
+        yield PartPage(
+            f"{stem}.md" if number == 1 else f"{stem}-{number}.md",
+            part,
+            number,
+            len(chunks),
+            chunk,
+        )
 
 
-def _chunks(groups: list[list[Result]], sizes: Sequence[int]) -> list[list[list[Result]]]:
+def _chunks(
+    groups: list[list[Result]], sizes: Sequence[int]
+) -> list[list[list[Result]]]:
     """Cut a list into as few pieces of about the same size as possible, each below the limit."""
     total = sum(sizes)
     for pieces in range(math.ceil(total / LIMIT), len(groups) + 1):
         ends = [sum(sizes[: place + 1]) for place in range(len(sizes))]
-        which = [min(pieces - 1, int((end - size / 2) * pieces / total)) for end, size in zip(ends, sizes, strict=True)]
-        lengths = [sum(s for s, w in zip(sizes, which, strict=True) if w == piece) for piece in range(pieces)]
+        which = [
+            min(pieces - 1, int((end - size / 2) * pieces / total))
+            for end, size in zip(ends, sizes, strict=True)
+        ]
+        lengths = [
+            sum(s for s, w in zip(sizes, which, strict=True) if w == piece)
+            for piece in range(pieces)
+        ]
         if max(lengths) <= LIMIT:
-            chunks = [[g for g, w in zip(groups, which, strict=True) if w == piece] for piece in range(pieces)]
+            chunks = [
+                [g for g, w in zip(groups, which, strict=True) if w == piece]
+                for piece in range(pieces)
+            ]
             return [chunk for chunk in chunks if chunk]
     return [[group] for group in groups]
 
@@ -144,13 +194,16 @@ def _size(group: Sequence[Result]) -> int:
 
 
 _NUMBERED = re.compile(r"([a-z]+)((?:-[a-z](?=-\d))?(?:-\d+)+)")
-_PLACES = frozenset({"section", "appendix", "table", "figure"})  # these have numbers but are not results
+# these have numbers but are not results
+_PLACES = frozenset({"section", "appendix", "table", "figure"})
 
 
 def is_result(claim: str) -> bool:
     """Test whether a claim is a result of the paper: ``lemma-12`` or ``abstract-...``, but not ``lemma-12-var``."""
     match = _NUMBERED.fullmatch(claim)
-    return claim.startswith("abstract-") or (match is not None and match[1] not in _PLACES)
+    return claim.startswith("abstract-") or (
+        match is not None and match[1] not in _PLACES
+    )
 
 
 def part_of(claim: str) -> str:

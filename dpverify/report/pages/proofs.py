@@ -64,12 +64,15 @@ class ProofPage:
     """Typesets the proofs of one paper."""
 
     lines: ProofLines
-    claims: Mapping[str, ClaimSpec] = field(default_factory=dict)  # by id without the paper
+    # by id without the paper
+    claims: Mapping[str, ClaimSpec] = field(default_factory=dict)
 
     @classmethod
     def of(cls, paper: PaperSpec, places: Places, rules: str) -> ProofPage:
         """Return the page of a paper; ``rules`` is the path of the page of the rules."""
-        return cls(ProofLines(paper.info.key, proof_book(paper), places, rules), paper.claims)
+        return cls(
+            ProofLines(paper.info.key, proof_book(paper), places, rules), paper.claims
+        )
 
     @property
     def book(self) -> ProofBook:
@@ -112,7 +115,10 @@ class ProofPage:
             place = definition_place(record)
             anchor = "" if place in anchors else md.anchor(place)
             anchors.add(place)
-            about = [*record.claims, *(f"{name} = {choice}" for name, choice in record.reading.items())]
+            about = [
+                *record.claims,
+                *(f"{name} = {choice}" for name, choice in record.reading.items()),
+            ]
             of = f" for {', '.join(map(md.code, about))}" if about else ""
             name = f"{record.name}.{record.part}" if record.part else record.name
             formula = md.inline_math(self._equation(meaning))
@@ -134,7 +140,10 @@ class ProofPage:
         record = meaning.record
         own = record.letters
         texts = [self._letter(name, symbol.domain, own) for name, symbol in own.items()]
-        texts += [md.inline_math(self.lines.latex(parse_relation(text), own)) for text in record.requires]
+        texts += [
+            md.inline_math(self.lines.latex(parse_relation(text), own))
+            for text in record.requires
+        ]
         let = {item.symbol: item.value for item in record.let}
         return f"{f' with {self._abbreviations(let, own)}' if let else ''}{f', for {_listed(texts)}' if texts else ''}"
 
@@ -148,7 +157,11 @@ class ProofPage:
 
     def _given(self, premise: GivenPremise) -> str:
         head = f"{md.anchor(f'given-{premise.id}')}{md.code(premise.id)}"
-        conditions = f" for {_listed([*map(self._relation, premise.requires)])}" if premise.requires else ""
+        conditions = (
+            f" for {_listed([*map(self._relation, premise.requires)])}"
+            if premise.requires
+            else ""
+        )
         return f"- {head}: {md.explanation(premise.words)}. {self._relation(premise.says)}{conditions}"
 
     def _lemma(self, lemma: Lemma) -> Iterator[str]:
@@ -160,13 +173,21 @@ class ProofPage:
 
     def proof(self, proof: Proof) -> Iterator[str]:
         """Yield a proof as blocks of markdown: its heading, the statement, and its lines."""
-        choices = "".join(f", {name} = {value}" for name, value in proof.reading.items())
+        choices = "".join(
+            f", {name} = {value}" for name, value in proof.reading.items()
+        )
         yield md.anchor(proof_place(proof))
-        where = f" ({md.explanation(self.claims[proof.of].record.where)})" if proof.of in self.claims else ""
+        where = (
+            f" ({md.explanation(self.claims[proof.of].record.where)})"
+            if proof.of in self.claims
+            else ""
+        )
         yield f"### Proof of {self.lines.claim(proof.of)}, {proof.variant}{choices}{where}"
         statement = self.statement(proof)
         if statement is not None:
-            yield block_of_lines([line for line in display(statement) if line.word != "reading"])
+            yield block_of_lines(
+                [line for line in display(statement) if line.word != "reading"]
+            )
         yield from self.body(proof, statement)
 
     def body(self, proof: Proof, statement: Statement | None) -> Iterator[str]:
@@ -182,23 +203,43 @@ class ProofPage:
         words = set(_WORD.findall(f"{proof.chain} {' '.join(proof.let.values())}"))
         used: set[str] = set()
         shared = self.book.let
-        while new := {head for head in shared.keys() - used if head.partition("(")[0] in words}:
+        while new := {
+            head for head in shared.keys() - used if head.partition("(")[0] in words
+        }:
             used |= new
             words.update(*(_WORD.findall(shared[head]) for head in new))
-        let = {**{head: value for head, value in shared.items() if head in used}, **proof.let}
-        yield from self.body(msgspec.structs.replace(proof, let=let), self.statement(proof))
+        let = {
+            **{head: value for head, value in shared.items() if head in used},
+            **proof.let,
+        }
+        yield from self.body(
+            msgspec.structs.replace(proof, let=let), self.statement(proof)
+        )
 
     def statement(self, proof: Proof) -> Statement | None:
         """Return the first statement with this proof, or None."""
         claim = self.claims.get(proof.of)
         statements = () if claim is None else claim.statements()
-        return next((statement for statement in statements if self.book.find(statement) is proof), None)
+        return next(
+            (
+                statement
+                for statement in statements
+                if self.book.find(statement) is proof
+            ),
+            None,
+        )
 
     def _quantity(self, statement: Statement | None) -> Iterator[str]:
         """Yield a sentence on the formula for the measured quantity at the start of the chain."""
-        if statement is None or statement.quantity is None or statement.measured is None:
+        if (
+            statement is None
+            or statement.quantity is None
+            or statement.measured is None
+        ):
             return
-        letters = md.inline_math(statement.measured.latex) or md.code(statement.quantity)
+        letters = md.inline_math(statement.measured.latex) or md.code(
+            statement.quantity
+        )
         meaning = statement.definition(statement.quantity)
         if meaning is not None and isinstance(meaning.record, Definition):
             link = self.lines.link("definition", definition_place(meaning.record))
@@ -209,9 +250,19 @@ class ProofPage:
     def _setting(self, record: Lemma | Proof) -> Iterator[str]:
         """Yield sentences with the letters, conditions and abbreviations of a lemma or a proof."""
         conditions = record.requires if isinstance(record, Lemma) else []
-        measured = [self._inline(name) for name, domain in record.letters.items() if domain == _MEASURED]
-        texts = [f"{', '.join(measured)}, which cited claims measure"] if measured else []
-        texts += [self._letter(name, domain) for name, domain in record.letters.items() if domain != _MEASURED]
+        measured = [
+            self._inline(name)
+            for name, domain in record.letters.items()
+            if domain == _MEASURED
+        ]
+        texts = (
+            [f"{', '.join(measured)}, which cited claims measure"] if measured else []
+        )
+        texts += [
+            self._letter(name, domain)
+            for name, domain in record.letters.items()
+            if domain != _MEASURED
+        ]
         texts += [*map(self._relation, conditions)]
         if texts:
             yield f"For {_listed(texts)}."
@@ -221,7 +272,9 @@ class ProofPage:
             relations = [f"{letter} == {value}", *more]
             yield f"{self._inline(letter)} is divided with remainder: {', '.join(map(self._relation, relations))}."
         if isinstance(record, Proof) and record.known:
-            known = ", ".join(self.lines.link(md.code(name), name) for name in record.known)
+            known = ", ".join(
+                self.lines.link(md.code(name), name) for name in record.known
+            )
             yield f"Every line may use {known}."
         if record.let:
             yield f"With {self._abbreviations(record.let)}."
@@ -230,7 +283,9 @@ class ProofPage:
         """Return a letter with its domain in words."""
         letter = self._inline(name, own)
         if match := _NORM.fullmatch(domain):
-            dimension, variance = (self._inline(match[part], own) for part in ("dimension", "variance"))
+            dimension, variance = (
+                self._inline(match[part], own) for part in ("dimension", "variance")
+            )
             return f"a Gaussian vector {letter} in dimension {dimension} with mean 0 and variance {variance} per entry"
         if domain.startswith(_BITS):
             number = self._inline(domain.removeprefix(_BITS), own)
@@ -239,14 +294,20 @@ class ProofPage:
         if law in _LAWS:
             return f"{letter}, {_LAWS[law]}"
         parsed = parse_domain(domain)
-        bounds = (md.inline_math(self.lines.latex(constraint, own)) for constraint in parsed.constraints)
+        bounds = (
+            md.inline_math(self.lines.latex(constraint, own))
+            for constraint in parsed.constraints
+        )
         return f"{KINDS.get(parsed.kind, parsed.kind)} {', '.join(bounds) or letter}"
 
     def _inline(self, text: str, own: Letters | None = None) -> str:
         return md.inline_math(self.lines.latex(parse(text.strip()), own))
 
     def _abbreviations(self, let: Mapping[str, str], own: Letters | None = None) -> str:
-        sides = ([self.lines.latex(parse(text), own) for text in pair] for pair in let.items())
+        sides = (
+            [self.lines.latex(parse(text), own) for text in pair]
+            for pair in let.items()
+        )
         return ", ".join(md.inline_math(" = ".join(pair)) for pair in sides)
 
     def _relation(self, text: str) -> str:
@@ -255,7 +316,11 @@ class ProofPage:
 
 def definition_place(record: Definition) -> str:
     """Return the anchor of a definition on the page of proofs."""
-    return f"definition-{record.name}.{record.part}" if record.part else f"definition-{record.name}"
+    return (
+        f"definition-{record.name}.{record.part}"
+        if record.part
+        else f"definition-{record.name}"
+    )
 
 
 def _listed(texts: Sequence[str]) -> str:

@@ -29,9 +29,16 @@ from dpverify.report.pages.layout import INDEX, Places, lay_out
 from dpverify.report.pages.summary import opening
 from dpverify.report.pages.templates import environment
 from dpverify.report.pages.write import read_runs
-from dpverify.report.words import MARKS, plural, reading_words, severities_words, status_words
+from dpverify.report.words import (
+    MARKS,
+    plural,
+    reading_words,
+    severities_words,
+    status_words,
+)
 
-FRONT_PAGE = "findings.toml"  # file in the folder of the specs with the texts of this page
+# file in the folder of the specs with the texts of this page
+FRONT_PAGE = "findings.toml"
 EXAMPLE_LINES = 12  # lines of the example, including the command and the ellipsis
 LEGEND = (
     "Each claim counts once. *Privacy*: less private than stated; *utility*: larger error or cost; "
@@ -73,7 +80,10 @@ def read_front_page(specs: Path) -> FrontPage:
 
 
 def papers_block(
-    page: FrontPage, runs: Mapping[str, Run], papers: Mapping[str, PaperSpec], folder: str = "reports"
+    page: FrontPage,
+    runs: Mapping[str, Run],
+    papers: Mapping[str, PaperSpec],
+    folder: str = "reports",
 ) -> str:
     """Return a list of the papers, each with a summary and the number of its refuted claims by severity."""
     lines = []
@@ -82,26 +92,44 @@ def papers_block(
         text = fill(paper, runs, papers, folder)
         info = papers[paper.paper].info
         results = runs[paper.paper].results
-        venue = info.venue if str(paper.year) in info.venue else f"{info.venue}, {paper.year}"
+        venue = (
+            info.venue
+            if str(paper.year) in info.venue
+            else f"{info.venue}, {paper.year}"
+        )
         name = f"**{md.link(md.prose(info.title), paper.url)}** ({', '.join(info.authors)}; {venue})"
-        lines.append(f"{name}. {text} {md.link(_counts(results), f'{folder}/{paper.paper}.md')}.")
+        lines.append(
+            f"{name}. {text} {md.link(_counts(results), f'{folder}/{paper.paper}.md')}."
+        )
         notes += len({result.claim for result in results if result.is_note})
-    return f"{md.bullets(lines)}\n\n{LEGEND} Our {plural(notes, 'note')} are not counted."
+    return (
+        f"{md.bullets(lines)}\n\n{LEGEND} Our {plural(notes, 'note')} are not counted."
+    )
 
 
 def findings_block(
-    page: FrontPage, runs: Mapping[str, Run], papers: Mapping[str, PaperSpec], folder: str = "reports"
+    page: FrontPage,
+    runs: Mapping[str, Run],
+    papers: Mapping[str, PaperSpec],
+    folder: str = "reports",
 ) -> str:
     """Return the findings as a list."""
     return md.bullets(fill(finding, runs, papers, folder) for finding in page.finding)
 
 
-def fill(passage: FrontPassage, runs: Mapping[str, Run], papers: Mapping[str, PaperSpec], folder: str) -> str:
+def fill(
+    passage: FrontPassage,
+    runs: Mapping[str, Run],
+    papers: Mapping[str, PaperSpec],
+    folder: str,
+) -> str:
     """Fill in the text of a passage; raise ReportError if the run does not satisfy the conditions of the passage."""
     key = passage.paper
     if key not in runs or key not in papers:
         raise ReportError(f"{FRONT_PAGE}: {key} must be a paper with a recorded run")
-    places = replace(lay_out(key, runs[key]).places(runs[key]), here=INDEX, folder=f"{folder}/")
+    places = replace(
+        lay_out(key, runs[key]).places(runs[key]), here=INDEX, folder=f"{folder}/"
+    )
     filler = Filler(runs[key].results, papers[key], places)
     functions = {
         **filler.functions,
@@ -112,7 +140,9 @@ def fill(passage: FrontPassage, runs: Mapping[str, Run], papers: Mapping[str, Pa
     try:
         for condition in passage.conditions():
             if not filler.about(condition.about):
-                raise MissingError(f"`{condition.about}` must be a claim that the run has judged")
+                raise MissingError(
+                    f"`{condition.about}` must be a claim that the run has judged"
+                )
             filler.require(condition)
         text = environment().from_string(passage.text).render(functions)
     except (MissingError, TemplateError, ValueError) as error:
@@ -132,9 +162,13 @@ def example_block(command: str, output: str) -> str:
 
 def example_command(text: str) -> str:
     """Return the command of the example on a page, without the prompt."""
-    match = re.search(r"^<!-- example:begin -->\n```console\n\$ (.+)$", text, re.MULTILINE)
+    match = re.search(
+        r"^<!-- example:begin -->\n```console\n\$ (.+)$", text, re.MULTILINE
+    )
     if match is None:
-        raise ReportError("the page must hold <!-- example:begin --> and then a console block with a command")
+        raise ReportError(
+            "the page must hold <!-- example:begin --> and then a console block with a command"
+        )
     return match[1].strip()
 
 
@@ -162,11 +196,19 @@ def _counts(results: Sequence[Result]) -> str:
     return f"Refuted: {len(refuted)} of {plural(len({result.claim for result in claims}), 'claim')}{severities}"
 
 
-def _status_words(filler: Filler, field: Literal["amendment", "holds"], about: str) -> str:
+def _status_words(
+    filler: Filler, field: Literal["amendment", "holds"], about: str
+) -> str:
     """Return the status of the amendment or of the regime (by ``field``) of a claim in words."""
-    statuses = {getattr(result, field).status for result in filler.about(about) if getattr(result, field) is not None}
+    statuses = {
+        getattr(result, field).status
+        for result in filler.about(about)
+        if getattr(result, field) is not None
+    }
     if len(statuses) != 1:
-        raise MissingError(f"`{about}` must have one status of its {field}, got {sorted(statuses)}")
+        raise MissingError(
+            f"`{about}` must have one status of its {field}, got {sorted(statuses)}"
+        )
     (status,) = statuses
     return "proved given premises" if status == "proved given" else str(status)
 
@@ -197,11 +239,15 @@ order, and up to logarithms for an `O~`.
 """
 
 
-def quotations_page(quotations: Iterable[ComparedQuotation], specs: Specs, targets: Mapping[str, str]) -> str:
+def quotations_page(
+    quotations: Iterable[ComparedQuotation], specs: Specs, targets: Mapping[str, str]
+) -> str:
     """Return the page; ``targets`` has the links from this page to claims, by full id, and to papers, by key."""
     page = _QuotationsPage(specs, targets)
     blocks = [_HEAD, md.bullets(page.papers())]
-    for (author, about), group in groupby(quotations, key=lambda item: (item.claim.paper, item.quoted.paper)):
+    for (author, about), group in groupby(
+        quotations, key=lambda item: (item.claim.paper, item.quoted.paper)
+    ):
         blocks.append(f"## {author} on {about}")
         blocks += [page.compared(item) for item in group]
     blocks += page.unrecorded()
@@ -220,7 +266,11 @@ class _QuotationsPage:
 
     def papers(self) -> Iterator[str]:
         """Yield a line for each paper that quotes or is quoted."""
-        quotations = [(claim.paper, item.claim) for claim in self.specs.claims() for item in claim.record.quotes]
+        quotations = [
+            (claim.paper, item.claim)
+            for claim in self.specs.claims()
+            for item in claim.record.quotes
+        ]
         keys = {name.partition(":")[0] for pair in quotations for name in pair}
         for key in sorted(keys & self.specs.papers.keys()):
             info = self.specs.papers[key].info
@@ -230,9 +280,14 @@ class _QuotationsPage:
     def compared(self, item: ComparedQuotation) -> str:
         """Return the section of a statement about a recorded claim, with the comparison and our verdicts."""
         lines = [_claim_verdicts(item.claim, item.quotation)]
-        if item.relation is not None and item.attributed is not None and item.printed is not None:
+        if (
+            item.relation is not None
+            and item.attributed is not None
+            and item.printed is not None
+        ):
             attributed, printed = (
-                md.inline_math(item.claim.vocabulary.latex(side)) for side in (item.attributed, item.printed)
+                md.inline_math(item.claim.vocabulary.latex(side))
+                for side in (item.attributed, item.printed)
             )
             against = "" if item.relation == "equal" else f"; the record has {printed}"
             lines.append(f"{_COMPARED[item.relation]}: {attributed}{against}.")
@@ -243,8 +298,13 @@ class _QuotationsPage:
         else:
             self.shown.add(item.quoted.key)
             where = md.explanation(item.quoted.record.where)
-            lines.append(f"Verdict on the record {name} ({where}): {_verdicts(item.quoted)}")
-            lines += [f"Reported before: {md.explanation(text)}" for text in _reported(item.quoted)]
+            lines.append(
+                f"Verdict on the record {name} ({where}): {_verdicts(item.quoted)}"
+            )
+            lines += [
+                f"Reported before: {md.explanation(text)}"
+                for text in _reported(item.quoted)
+            ]
         return _section(lines)
 
     def on_statement(self, claim: ClaimSpec, quotation: Quotation) -> Iterator[str]:
@@ -255,7 +315,11 @@ class _QuotationsPage:
         if quotation.formula:
             yield f"Recorded with {name}, which is about more than this."
         else:
-            title = "Our note on it" if claim.record.kind == "note" else "Verdict on the statement"
+            title = (
+                "Our note on it"
+                if claim.record.kind == "note"
+                else "Verdict on the statement"
+            )
             yield f"{title}, {name}: {_verdicts(claim, with_reasons=not quotation.remark)}"
 
     def unrecorded(self) -> Iterator[str]:
@@ -265,7 +329,12 @@ class _QuotationsPage:
             for claim in self.specs.claims(paper):
                 for item in claim.record.quotes:
                     if ":" not in item.claim:
-                        section = _section([_claim_verdicts(claim, item), *self.on_statement(claim, item)])
+                        section = _section(
+                            [
+                                _claim_verdicts(claim, item),
+                                *self.on_statement(claim, item),
+                            ]
+                        )
                         works.setdefault(item.claim, []).append(section)
             for work, sections in works.items():
                 yield f"## {paper} on {md.prose(work)}"
@@ -301,11 +370,20 @@ def _verdicts(claim: ClaimSpec, *, with_reasons: bool = True) -> str:
         status = claim.pinned(reading)
         words = f"{MARKS[status]} {status_words(status, None if verdict is None else verdict.severity)}."
         reason = opening(verdict.reason) if verdict is not None and with_reasons else ""
-        texts.setdefault(f"{words} {md.explanation(reason)}".strip(), []).append(reading_words(reading))
+        texts.setdefault(f"{words} {md.explanation(reason)}".strip(), []).append(
+            reading_words(reading)
+        )
     if len(texts) == 1:
         return next(iter(texts))
-    return " ".join(f"With {md.prose(' or '.join(readings))}: {text}" for text, readings in texts.items())
+    return " ".join(
+        f"With {md.prose(' or '.join(readings))}: {text}"
+        for text, readings in texts.items()
+    )
 
 
 def _reported(claim: ClaimSpec) -> list[str]:
-    return [*dict.fromkeys(verdict.reported for verdict in claim.verdicts if verdict.reported)]
+    return [
+        *dict.fromkeys(
+            verdict.reported for verdict in claim.verdicts if verdict.reported
+        )
+    ]

@@ -17,7 +17,14 @@ from dpverify.ledger.formula import Compare, Formula, latex, parse
 from dpverify.ledger.formula.prefix import formula_of, relation_of
 from dpverify.ledger.load import bundled_specs
 from dpverify.ledger.proofs.book import Proof, ProofBook
-from dpverify.ledger.proofs.chains import HYPOTHESIS, INDUCTION, Argument, ChainLine, Reason, parse_chain
+from dpverify.ledger.proofs.chains import (
+    HYPOTHESIS,
+    INDUCTION,
+    Argument,
+    ChainLine,
+    Reason,
+    parse_chain,
+)
 from dpverify.ledger.records import Symbol
 from dpverify.report import markdown as md
 from dpverify.report.pages.layout import INDEX, Places
@@ -57,7 +64,10 @@ _FIRST_POWER = re.compile(r"\^\{1\}")
 def rules() -> Mapping[str, Mapping[str, Any]]:
     """Return the catalogue of rules by name, from the file that the checker reads."""
     file = bundled_specs() / "proofs" / "rules.json"
-    return {rule["name"]: rule for rule in json.loads(file.read_text(encoding="utf-8"))["rules"]}
+    return {
+        rule["name"]: rule
+        for rule in json.loads(file.read_text(encoding="utf-8"))["rules"]
+    }
 
 
 def rules_page(reasons: Mapping[str, str] | None = None) -> str:
@@ -78,7 +88,9 @@ def _entry(rule: Mapping[str, Any], reason: str) -> Iterator[str]:
     yield f"### {md.code(name)}"
     sides = (typeset(formula_of(rule[side])) for side in ("lhs", "rhs"))
     yield md.math_block(f" {_RELATIONS[rule['relation']]} ".join(sides))
-    yield " ".join(filter(None, [_domain(rule), _NOTES.get(name, ""), md.explanation(reason)]))
+    yield " ".join(
+        filter(None, [_domain(rule), _NOTES.get(name, ""), md.explanation(reason)])
+    )
     coq = rule["basis"]["coq"]
     theorem = rule["basis"]["theorem"]
     proof = f"{_coq('statements.v', f'{theorem}_statement')}\n\n{_coq(coq, theorem)}"
@@ -87,17 +99,36 @@ def _entry(rule: Mapping[str, Any], reason: str) -> Iterator[str]:
 
 def _domain(rule: Mapping[str, Any]) -> str:
     """Return a sentence with the values for which a rule holds."""
-    whole = [_inline(condition[1]) for condition in rule["conditions"] if condition[0] == "integer"]
+    whole = [
+        _inline(condition[1])
+        for condition in rule["conditions"]
+        if condition[0] == "integer"
+    ]
     laws = [condition for condition in rule["conditions"] if condition[0] == "declared"]
-    if vectors := [_inline(condition[2]) for condition in laws if condition[1] == "vector"]:
+    if vectors := [
+        _inline(condition[2]) for condition in laws if condition[1] == "vector"
+    ]:
         return f"For vectors {_listed(vectors)}, fixed or random."
     texts = [
-        condition_text(condition) for condition in rule["conditions"] if condition[0] not in ("integer", "declared")
+        condition_text(condition)
+        for condition in rule["conditions"]
+        if condition[0] not in ("integer", "declared")
     ]
     conditions = f"{' with' if whole else 'if'} {_listed(texts)}" if texts else ""
     domain = f"for whole {_listed(whole)}{conditions}" if whole else conditions
-    sentence = ", where ".join(filter(None, [domain, _listed([condition_text(law) for law in laws]) if laws else ""]))
-    return f"{sentence[:1].upper()}{sentence[1:]}." if domain else f"If {sentence}." if laws else "For all values."
+    sentence = ", where ".join(
+        filter(
+            None,
+            [domain, _listed([condition_text(law) for law in laws]) if laws else ""],
+        )
+    )
+    return (
+        f"{sentence[:1].upper()}{sentence[1:]}."
+        if domain
+        else f"If {sentence}."
+        if laws
+        else "For all values."
+    )
 
 
 def condition_text(condition: Sequence[Any]) -> str:
@@ -155,15 +186,24 @@ def proof_place(proof: Proof) -> str:
     return "-".join(["proof", proof.of, proof.variant, *proof.reading.values()])
 
 
-def proof_for(book: ProofBook, claim: str, variant: str, reading: Mapping[str, str]) -> Proof | None:
+def proof_for(
+    book: ProofBook, claim: str, variant: str, reading: Mapping[str, str]
+) -> Proof | None:
     """Return the proof of a claim's statement that fits most choices, or None; the claim's id is without the paper."""
     fitting = [
         proof
         for proof in book.proofs_of(claim)
         if proof.variant == variant
-        and all(reading.get(name, choice) == choice for name, choice in proof.reading.items())
+        and all(
+            reading.get(name, choice) == choice
+            for name, choice in proof.reading.items()
+        )
     ]
-    return max(fitting, key=lambda proof: len(proof.reading.items() & reading.items()), default=None)
+    return max(
+        fitting,
+        key=lambda proof: len(proof.reading.items() & reading.items()),
+        default=None,
+    )
 
 
 @dataclass(frozen=True)
@@ -175,7 +215,8 @@ class ProofLines:
     places: Places  # of the claims, for links on the page that shows the lines
     rules: str = ""  # path of the page of the rules
     proofs: str = ""  # path of the page of proofs; empty if the lines are on it
-    needs: Mapping[int, str] = field(default_factory=dict)  # side conditions of lines, by line number
+    # side conditions of lines, by line number
+    needs: Mapping[int, str] = field(default_factory=dict)
 
     def table(self, chain: str) -> str:
         """Return the lines of a chain as a table of formulas and reasons."""
@@ -183,14 +224,21 @@ class ProofLines:
         rows = [_row("", self.latex(parsed.start), ""), *self._rows(parsed.lines, "")]
         return "\n".join(["| | |", "|---|---|", *rows])
 
-    def latex(self, formula: Formula | Compare, own: Mapping[str, Symbol] | None = None) -> str:
+    def latex(
+        self, formula: Formula | Compare, own: Mapping[str, Symbol] | None = None
+    ) -> str:
         """Return a formula as LaTeX, with spaces around names of several letters, so that products are readable.
 
         ``own`` has letters that are not letters of the paper.
         """
         vocabulary = self.book.vocabulary
-        letters = {name: symbol.latex for name, symbol in {**vocabulary.symbols, **(own or {})}.items()}
-        heads = {name: function.latex for name, function in vocabulary.functions.items()}
+        letters = {
+            name: symbol.latex
+            for name, symbol in {**vocabulary.symbols, **(own or {})}.items()
+        }
+        heads = {
+            name: function.latex for name, function in vocabulary.functions.items()
+        }
         text = _FIRST_POWER_OF_NORM.sub("", latex(formula, letters, FUNCTIONS | heads))
         text = _TWO_NORMS.sub(r"\\lVert{\1}\\rVert", text)
         return _BEFORE_NAME.sub(r"\\, ", _AFTER_NAME.sub(r"\\, ", text))
@@ -198,7 +246,11 @@ class ProofLines:
     def claim(self, claim: str) -> str:
         """Return a claim's id, with a link if the report has the claim."""
         key = f"{self.key}:{claim}"
-        return md.link(md.code(claim), self.places.target(key)) if key in self.places.pages else md.code(claim)
+        return (
+            md.link(md.code(claim), self.places.target(key))
+            if key in self.places.pages
+            else md.code(claim)
+        )
 
     def link(self, text: str, place: str) -> str:
         """Return a link to an anchor on the page of proofs."""
@@ -212,7 +264,9 @@ class ProofLines:
                 yield from self._rows(part, inside)
             formula = f"{_RELATIONS[line.relation]} {self.latex(line.formula)}"
             needs = self.needs.get(line.number, "")
-            yield _row(indent, formula, "<br>".join(filter(None, [self._reason(line), needs])))
+            yield _row(
+                indent, formula, "<br>".join(filter(None, [self._reason(line), needs]))
+            )
             for name, part in zip(("Base", "Step"), line.induction or (), strict=False):
                 yield f"| {inside}{name} | |"
                 yield from self._rows(part, inside)
@@ -230,8 +284,14 @@ class ProofLines:
             return self._induction(reason)
         name = self._name(reason)
         values = [self._value(argument) for argument in reason.arguments]
-        text = f"{name} with {', '.join(map(md.inline_math, values))}" if values else name
-        place = "" if reason.place is None else f" in {md.inline_math(self.latex(reason.place))}"
+        text = (
+            f"{name} with {', '.join(map(md.inline_math, values))}" if values else name
+        )
+        place = (
+            ""
+            if reason.place is None
+            else f" in {md.inline_math(self.latex(reason.place))}"
+        )
         return f"{text}{place}"
 
     def _name(self, reason: Reason) -> str:
@@ -262,9 +322,13 @@ class ProofLines:
 
     def _induction(self, reason: Reason) -> str:
         """Return the letter of an induction with its first value, and with its last value if there is one."""
-        values = {argument.name: self.latex(argument.value) for argument in reason.arguments}
+        values = {
+            argument.name: self.latex(argument.value) for argument in reason.arguments
+        }
         last = values.pop("upto", "")
-        (start,) = (f"{self.latex(parse(name))} = {value}" for name, value in values.items())
+        (start,) = (
+            f"{self.latex(parse(name))} = {value}" for name, value in values.items()
+        )
         end = f" to {md.inline_math(last)}" if last else ""
         return f"induction from {md.inline_math(start)}{end}"
 

@@ -54,11 +54,19 @@ T = TypeVar("T")
 
 _STEPS: Mapping[str, Callable[[tuple[int, StepResult]], str]] = {
     "step": lambda step: str(step[0]),
-    "relation": lambda step: md.inline_math({"<=": r"\le", ">=": r"\ge"}.get(step[1].relation, step[1].relation)),
-    "expression": lambda step: md.inline_math(step[1].latex) or md.code(step[1].expression),
+    "relation": lambda step: md.inline_math(
+        {"<=": r"\le", ">=": r"\ge"}.get(step[1].relation, step[1].relation)
+    ),
+    "expression": lambda step: (
+        md.inline_math(step[1].latex) or md.code(step[1].expression)
+    ),
     "rule": lambda step: md.prose(step[1].rule),
     "premises": lambda step: ", ".join(map(md.code, step[1].premises)),
-    "status": lambda step: f"**{step[1].status}**" if step[1].status in {"undecided", "fails"} else step[1].status,
+    "status": lambda step: (
+        f"**{step[1].status}**"
+        if step[1].status in {"undecided", "fails"}
+        else step[1].status
+    ),
     "points": lambda step: str(step[1].points or ""),
     "slack": lambda step: show(step[1].slack) if step[1].slack else "",
     "note": lambda step: md.explanation(step[1].note),
@@ -69,7 +77,11 @@ def vacuity(vacuous: Vacuous | None) -> str:
     """Return a sentence on whether a bound is vacuous, and from which parameters on it is not; "" if unknown."""
     if vacuous is None:
         return ""
-    verdict = "**vacuous**: it says no more than the trivial bound" if vacuous.value else "not vacuous"
+    verdict = (
+        "**vacuous**: it says no more than the trivial bound"
+        if vacuous.value
+        else "not vacuous"
+    )
     return f"The bound is {verdict} (grid: {md.explanation(vacuous.grid)}; onset: {md.explanation(vacuous.onset)})."
 
 
@@ -80,21 +92,42 @@ def evidence(source: Result | AmendmentResult) -> str:
     """
     chains = derivations(source)
     parts = [plural(len(chains), "derivation")] if chains else []
-    told_above = source.status == "refuted" and counterexamples(source)  # the page shows them above the evidence
+    # the page shows them above the evidence
+    told_above = source.status == "refuted" and counterexamples(source)
     for status in STATUSES:
-        checks = [check for check in source.checks if check.status == status and (_missed(check) or not _silent(check))]
-        checks = [check for check in checks if _missed(check) or status != "refuted" or not told_above]
+        checks = [
+            check
+            for check in source.checks
+            if check.status == status and (_missed(check) or not _silent(check))
+        ]
+        checks = [
+            check
+            for check in checks
+            if _missed(check) or status != "refuted" or not told_above
+        ]
         descriptions = [
-            _check(check) for check in checks if status in {source.status, "inconclusive"} or _missed(check)
+            _check(check)
+            for check in checks
+            if status in {source.status, "inconclusive"} or _missed(check)
         ]
         parts += [f"{status} by {', '.join(descriptions)}"] if descriptions else []
-    parts += [f"slack {slack}"] if (slack := show_slack(source.slack)) and not told_above else []
-    proven = source.status in PROVED  # then the certificate proves the steps that our engine leaves open
+    parts += (
+        [f"slack {slack}"]
+        if (slack := show_slack(source.slack)) and not told_above
+        else []
+    )
+    # then the certificate proves the steps that our engine leaves open
+    proven = source.status in PROVED
     broken = [
         f"Open in {md.code(chain.name)}{'' if chain.whose == 'ours' else ', the chain of the paper'}:\n\n{steps}"
         for chain in chains
         if not (proven and chain.whose == "ours")
-        and (steps := _table(_STEPS, [step for step in enumerate(chain.steps) if step[1].status in OPEN]))
+        and (
+            steps := _table(
+                _STEPS,
+                [step for step in enumerate(chain.steps) if step[1].status in OPEN],
+            )
+        )
     ]
     if parts == ["1 derivation"] and proven and not broken:
         return ""  # the status already says so
@@ -114,38 +147,65 @@ def _check(check: CheckResult) -> str:
     """Return a check in a few words; for a simulation without a violation also the smallest detectable fault."""
     chance = check.alpha and check.status != "refuted"
     facts = [
-        f"n={show_count(check.n)}" if check.n and check.status != "refuted" and check.method != "derivation" else "",
+        f"n={show_count(check.n)}"
+        if check.n and check.status != "refuted" and check.method != "derivation"
+        else "",
         f"alpha={show_float(check.alpha, 2)}" if check.alpha else "",
         f"power {show_float(check.power)}" if chance and check.power else "",
-        f"would have seen {md.explanation(check.detects)}" if chance and check.detects else "",
+        f"would have seen {md.explanation(check.detects)}"
+        if chance and check.detects
+        else "",
         "**kernel disagrees with the algebra**" if check.kernel_disagrees else "",
-        f"**planted faults not seen: {md.prose(', '.join(missed))}**" if (missed := _missed(check)) else "",
+        f"**planted faults not seen: {md.prose(', '.join(missed))}**"
+        if (missed := _missed(check))
+        else "",
     ]
     facts_text = ", ".join(filter(None, facts))
-    return f"{md.code(check.name)} ({facts_text})" if facts_text else md.code(check.name)
+    return (
+        f"{md.code(check.name)} ({facts_text})" if facts_text else md.code(check.name)
+    )
 
 
 def _table(columns: Mapping[str, Callable[[T], str]], items: Iterable[T]) -> str:
     """Return a table with a row for each item, without empty columns."""
     rows = [[show_one(item) for show_one in columns.values()] for item in items]
-    filled_columns = [name for name, cells in zip(columns, zip(*rows, strict=True), strict=False) if any(cells)]
+    filled_columns = [
+        name
+        for name, cells in zip(columns, zip(*rows, strict=True), strict=False)
+        if any(cells)
+    ]
     return md.table(
         filled_columns,
-        [[cell for name, cell in zip(columns, row, strict=True) if name in filled_columns] for row in rows],
+        [
+            [
+                cell
+                for name, cell in zip(columns, row, strict=True)
+                if name in filled_columns
+            ]
+            for row in rows
+        ],
     )
 
 
 ProofTarget: TypeAlias = Callable[[Result, Variant], str]
 """Returns the link target of the proof of a statement, given by a claim's result and a variant, or an empty string."""
 
-_PROVED_WORD = re.compile(rf"{words.MARKS['proved']} proved\b|{words.MARKS['proved given']} proved given\b")
+_PROVED_WORD = re.compile(
+    rf"{words.MARKS['proved']} proved\b|{words.MARKS['proved given']} proved given\b"
+)
 
 
-def linked(text: str, proofs: ProofTarget | None, result: Result, variant: Variant) -> str:
+def linked(
+    text: str, proofs: ProofTarget | None, result: Result, variant: Variant
+) -> str:
     """Return a text in which "proved" or "proved given" links to the proof of the statement, if there is one."""
     match = _PROVED_WORD.search(text)
     target = proofs(result, variant) if proofs is not None and match else ""
-    return text.replace(match[0], md.link(match[0], target), 1) if match and target else text
+    return (
+        text.replace(match[0], md.link(match[0], target), 1)
+        if match and target
+        else text
+    )
 
 
 FILTERS: tuple[Callable[..., object], ...] = (
@@ -175,7 +235,15 @@ FILTERS: tuple[Callable[..., object], ...] = (
     *(false_alarm_line, show_count, show_float, show_slack),
     linked,
     none_at_run_line,
-    *(counterexample_list, definitions_line, evidence, given_line, instead_in_line, instead_line, letters_line),
+    *(
+        counterexample_list,
+        definitions_line,
+        evidence,
+        given_line,
+        instead_in_line,
+        instead_line,
+        letters_line,
+    ),
     *(correction_block, printed_block, statement_block, statement_in_line, vacuity),
     *(figure_block, figure_place, figures_of_claim),
 )
@@ -202,7 +270,12 @@ def environment() -> ImmutableSandboxedEnvironment:
 
 def render(name: str, **values: object) -> str:
     """Return a filled-in template, with at most one empty line between blocks and a newline at the end."""
-    return _GAP.sub("\n\n", environment().get_template(f"{name}.md.j2").render(values)).strip("\n") + "\n"
+    return (
+        _GAP.sub(
+            "\n\n", environment().get_template(f"{name}.md.j2").render(values)
+        ).strip("\n")
+        + "\n"
+    )
 
 
 def claim_section(
@@ -219,5 +292,11 @@ def claim_section(
     ``drawn`` has the figures and ``letters`` the domains of letters that the page shows above the section. ``quoted``
     is an earlier claim on the page with the same quotation, if any. ``proofs`` returns links to proofs.
     """
-    values = {"results": results, "budget": budget, "figures": figures, "shown": drawn, "quoted": quoted}
+    values = {
+        "results": results,
+        "budget": budget,
+        "figures": figures,
+        "shown": drawn,
+        "quoted": quoted,
+    }
     return render("claim", **values, letters=letters, proofs=proofs)

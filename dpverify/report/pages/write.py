@@ -18,16 +18,35 @@ from dpverify.ledger.records import encode
 from dpverify.ledger.results import Run, decode
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report import markdown as md
-from dpverify.report.collect import ReportError, by_paper, claim_id, ordered_runs, paper_runs, pictures, run_false_alarm
+from dpverify.report.collect import (
+    ReportError,
+    by_paper,
+    claim_id,
+    ordered_runs,
+    paper_runs,
+    pictures,
+    run_false_alarm,
+)
 from dpverify.report.drawings import overview
 from dpverify.report.folder import FIGURES, finish, outdated, update
 from dpverify.report.pages.figures import svg
 from dpverify.report.pages.layout import INDEX, OTHER_PAGES, lay_out, other_links
-from dpverify.report.pages.paper import QUESTIONS_PAGE, has_questions, paper_pages, title
+from dpverify.report.pages.paper import (
+    QUESTIONS_PAGE,
+    has_questions,
+    paper_pages,
+    title,
+)
 from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import render
 from dpverify.report.style import to_svg
-from dpverify.report.words import OUTCOMES, Outcome, false_alarm_line, outcome_label, outcomes
+from dpverify.report.words import (
+    OUTCOMES,
+    Outcome,
+    false_alarm_line,
+    outcome_label,
+    outcomes,
+)
 
 OVERVIEW = "overview.svg"  # the figure of all verdicts, in ``figures/``
 
@@ -39,9 +58,15 @@ def index_page(runs: Mapping[str, Run], other_pages: Sequence[str] = ()) -> str:
         caption=overview.caption(totals(runs)),
         overview=OVERVIEW,
         totals=_totals(runs),
-        chance=false_alarm_line(min(1.0, sum(run_false_alarm(run) for run in runs.values())), "these runs"),
+        chance=false_alarm_line(
+            min(1.0, sum(run_false_alarm(run) for run in runs.values())), "these runs"
+        ),
         others=other_links(other_pages),
-        tools=[md.link(title(key, run), f"{key}.md") for key, run in runs.items() if key not in paper_runs(runs)],
+        tools=[
+            md.link(title(key, run), f"{key}.md")
+            for key, run in runs.items()
+            if key not in paper_runs(runs)
+        ],
         papers=[_paper(key, run) for key, run in runs.items()],
     )
 
@@ -49,7 +74,9 @@ def index_page(runs: Mapping[str, Run], other_pages: Sequence[str] = ()) -> str:
 def _paper(key: str, run: Run) -> dict[str, object]:
     layout = lay_out(key, run)
     places = layout.places(run).on(INDEX)
-    has_page = layout.parts and has_questions(key, {claim_id(result) for result in run.results})
+    has_page = layout.parts and has_questions(
+        key, {claim_id(result) for result in run.results}
+    )
     return {
         "key": key,
         "title": title(key, run),
@@ -63,19 +90,37 @@ def _paper(key: str, run: Run) -> dict[str, object]:
 def totals(runs: Mapping[str, Run]) -> dict[str, dict[Outcome, int]]:
     """Return the number of distinct claims with each outcome by paper key, without our notes and our tools."""
     papers = paper_runs(runs).items()
-    return {key: outcomes(result for result in run.results if not result.is_note) for key, run in papers}
+    return {
+        key: outcomes(result for result in run.results if not result.is_note)
+        for key, run in papers
+    }
 
 
 def _totals(runs: Mapping[str, Run]) -> str:
     """Return a table with a column for each paper and a column for the total. The worst outcome is last."""
     counts = totals(runs)
     numbers = {"claims": [sum(count.values()) for count in counts.values()]}
-    numbers |= {outcome_label(outcome): [count[outcome] for count in counts.values()] for outcome in OUTCOMES}
-    notes = [{result.claim for result in runs[key].results if result.is_note} for key in counts]
-    rows_by_label = {label: row for label, row in numbers.items() if any(row)} | {"our notes": [*map(len, notes)]}
+    numbers |= {
+        outcome_label(outcome): [count[outcome] for count in counts.values()]
+        for outcome in OUTCOMES
+    }
+    notes = [
+        {result.claim for result in runs[key].results if result.is_note}
+        for key in counts
+    ]
+    rows_by_label = {label: row for label, row in numbers.items() if any(row)} | {
+        "our notes": [*map(len, notes)]
+    }
     has_sum = len(counts) > 1
-    header = ["", *(md.link(md.code(key), f"{key}.md") for key in counts), *(["all"] if has_sum else [])]
-    rows = [[label, *map(str, row), *([str(sum(row))] if has_sum else [])] for label, row in rows_by_label.items()]
+    header = [
+        "",
+        *(md.link(md.code(key), f"{key}.md") for key in counts),
+        *(["all"] if has_sum else []),
+    ]
+    rows = [
+        [label, *map(str, row), *([str(sum(row))] if has_sum else [])]
+        for label, row in rows_by_label.items()
+    ]
     return md.table(header, rows, right=range(1, len(header)))
 
 
@@ -88,19 +133,32 @@ def read_runs(folder: Path, besides: Container[str] = ()) -> dict[str, Run]:
     """Read the recorded runs of a folder, by file name, without ``besides`` and the data of other pages."""
     finish(folder)
     paths = sorted((folder / "data").glob("*.json"))
-    run_files = [path for path in paths if path.stem not in OTHER_PAGES and path.stem not in besides]
-    return {path.stem: decode_run(f"data/{path.name}", path.read_bytes()) for path in run_files}
+    run_files = [
+        path
+        for path in paths
+        if path.stem not in OTHER_PAGES and path.stem not in besides
+    ]
+    return {
+        path.stem: decode_run(f"data/{path.name}", path.read_bytes())
+        for path in run_files
+    }
 
 
 def other_pages(folder: Path) -> list[str]:
     """Return the names of the pages that are not made from verdicts and whose data are in the folder."""
-    return [name for name in OTHER_PAGES if (folder / "data" / f"{name}.json").is_file()]
+    return [
+        name for name in OTHER_PAGES if (folder / "data" / f"{name}.json").is_file()
+    ]
 
 
 def drawn_elsewhere(folder: Path) -> frozenset[str]:
     """Return the names of the figure files of these other pages, without their folder."""
     pages = other_pages(folder)
-    return frozenset(path.name for page in pages for path in folder.glob(f"figures/{FIGURES[page]}*.svg"))
+    return frozenset(
+        path.name
+        for page in pages
+        for path in folder.glob(f"figures/{FIGURES[page]}*.svg")
+    )
 
 
 def decode_run(name: str, content: bytes) -> Run:
@@ -110,7 +168,9 @@ def decode_run(name: str, content: bytes) -> Run:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ReportError(f"{name}: {' '.join(str(error).split())}") from error
     if run.schema != SCHEMA:
-        raise ReportError(f"{name}: schema={run.schema}: this version reads schema {SCHEMA}")
+        raise ReportError(
+            f"{name}: schema={run.schema}: this version reads schema {SCHEMA}"
+        )
     return run
 
 
@@ -127,11 +187,15 @@ def write_report(
     """
     new = by_paper(runs)
     pages = render_report(
-        {**_read(directory, besides=new), **new}, papers, other_pages(directory), drawn_elsewhere(directory)
+        {**_read(directory, besides=new), **new},
+        papers,
+        other_pages(directory),
+        drawn_elsewhere(directory),
     )
     data = {f"data/{key}.json": encode(run) for key, run in new.items()}
     for name, content in data.items():
-        decode_run(name, content)  # refuse data that cannot be read back, such as a NaN that is not a string
+        # refuse data that cannot be read back, such as a NaN that is not a string
+        decode_run(name, content)
     return update(directory, {**data, **pages}, elsewhere=elsewhere)
 
 
@@ -152,11 +216,16 @@ def check(directory: Path, papers: Papers | None = None) -> list[str]:
 
 
 def _rendered(directory: Path, papers: Papers | None) -> dict[str, bytes]:
-    return render_report(_read(directory), papers, other_pages(directory), drawn_elsewhere(directory))
+    return render_report(
+        _read(directory), papers, other_pages(directory), drawn_elsewhere(directory)
+    )
 
 
 def render_report(
-    runs: Mapping[str, Run], papers: Papers | None = None, other_pages: Sequence[str] = (), drawn: Collection[str] = ()
+    runs: Mapping[str, Run],
+    papers: Papers | None = None,
+    other_pages: Sequence[str] = (),
+    drawn: Collection[str] = (),
 ) -> dict[str, bytes]:
     """Return all files of the report except the data, as a map from path to content.
 
@@ -169,16 +238,24 @@ def render_report(
     files = {INDEX: index_page(ordered, other_pages).encode()}
     counts = totals(ordered)
     if counts:
-        files[f"figures/{OVERVIEW}"] = to_svg(lambda: overview.draw(counts), overview.caption(counts))
+        files[f"figures/{OVERVIEW}"] = to_svg(
+            lambda: overview.draw(counts), overview.caption(counts)
+        )
     for key, run in ordered.items():
         files |= {
             name: text.encode()
-            for name, text in paper_pages(key, run, papers_by_key.get(key), other_pages, drawn).items()
+            for name, text in paper_pages(
+                key, run, papers_by_key.get(key), other_pages, drawn
+            ).items()
         }
-        for picture in (picture for result in run.results for picture in pictures(result)):
+        for picture in (
+            picture for result in run.results for picture in pictures(result)
+        ):
             path = f"figures/{picture.file}"
             if path in files:
-                raise ReportError(f"figure={picture.name!r} of {picture.about}: another figure has the file {path}")
+                raise ReportError(
+                    f"figure={picture.name!r} of {picture.about}: another figure has the file {path}"
+                )
             files[path] = svg(picture.name, picture.columns)
     return files
 
@@ -193,5 +270,7 @@ def _read(directory: Path, besides: Container[str] = ()) -> dict[str, Run]:
     runs = read_runs(directory, besides)
     for stem, run in runs.items():
         if any(key != stem for key in by_paper([run])):
-            raise ReportError(f"data/{stem}.json: it holds results of another paper than {stem!r}")
+            raise ReportError(
+                f"data/{stem}.json: it holds results of another paper than {stem!r}"
+            )
     return runs

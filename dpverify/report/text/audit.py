@@ -44,21 +44,35 @@ def _verdict(result: AuditResult) -> list[str]:
             if result.p_value is None
             else f"; if it were true, evidence this strong had probability at most {result.p_value:.2g}"
         )
-        return [f"{words}refuted at {100.0 * result.confidence:.6g}% confidence{chance}"]
+        return [
+            f"{words}refuted at {100.0 * result.confidence:.6g}% confidence{chance}"
+        ]
     chance = f"{100.0 * power.chance:.6g}%"
     if power.shortfall is not None:
         power_text = (
-            f"a Gaussian mechanism whose sigma is {100.0 * power.shortfall:.2g}% short is refuted with chance {chance}"
+            f"a Gaussian mechanism whose sigma is {100.0 * power.shortfall:.2g}% short "
+            f"is refuted with chance {chance}"
         )
     else:
         power_text = "no Gaussian mechanism, however short its sigma, is refuted"
     largest_epsilon = float(power.largest_epsilon)
-    limit = "" if math.isinf(largest_epsilon) else f"; no bound above {largest_epsilon:.3g} is possible with so few"
+    limit = (
+        ""
+        if math.isinf(largest_epsilon)
+        else f"; no bound above {largest_epsilon:.3g} is possible with so few"
+    )
     advice = ""
     if power.n_for_15_percent is not None and power.n_for_15_percent > result.n:
         advice = f"; for 15% short it takes --n {power.n_for_15_percent}"
-        advice += "" if result.law == "gaussian" else " (fewer with --law gaussian, where that law is given)"
-    return [f"{words}not refuted at this power", f"  power: {power_text}{limit}{advice}"]
+        advice += (
+            ""
+            if result.law == "gaussian"
+            else " (fewer with --law gaussian, where that law is given)"
+        )
+    return [
+        f"{words}not refuted at this power",
+        f"  power: {power_text}{limit}{advice}",
+    ]
 
 
 def coverage_lines(coverage: AuditorCoverage) -> list[str]:
@@ -69,7 +83,9 @@ def coverage_lines(coverage: AuditorCoverage) -> list[str]:
         bound = "" if law.mean_bound is None else f"{float(law.mean_bound):.3f}"
         refuted = "" if law.refuted is None else str(law.refuted)
         mark = "  wrong too often" if law.is_accused else ""
-        rows.append(f"{law.law:{width}}  {float(law.epsilon):7.3f}  {bound:>5}  {law.wrong:5}  {refuted:>15}{mark}")
+        rows.append(
+            f"{law.law:{width}}  {float(law.epsilon):7.3f}  {bound:>5}  {law.wrong:5}  {refuted:>15}{mark}"
+        )
     accusing = sum(law.is_accused for law in coverage.laws)
     if accusing:
         allowed = 100.0 * (1.0 - coverage.confidence)

@@ -68,14 +68,24 @@ SUPERSCRIPTS = str.maketrans("0123456789-+n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 COMPARISONS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥", "==": "="}
 
-_FENCES = {"floor": ("⌊", "⌋"), "ceil": ("⌈", "⌉"), "abs": ("|", "|"), "norm": ("‖", "‖"), "dot": ("⟨", "⟩")}
+_FENCES = {
+    "floor": ("⌊", "⌋"),
+    "ceil": ("⌈", "⌉"),
+    "abs": ("|", "|"),
+    "norm": ("‖", "‖"),
+    "dot": ("⟨", "⟩"),
+}
 _FUNCTIONS = {"log2": "log₂", "normal_cdf": "Φ", "gamma": "Γ"}
 _NAME = re.compile(r"(?P<letter>[A-Za-z]+)(?:_(?P<index>\d+))?(?P<others>_\w+)?")
 _ORDER = re.compile(r"(?P<left>.+?) = (?P<order>O~?)\((?P<right>.*)\)")
 _EQUATION = re.compile(r"(?P<left>[^=<>]+?) = (?P<right>[^=<>]+)")
 
 _SUM, _PRODUCT, _SIGNED, _POWER, _ATOM = range(1, 6)
-_LEVELS = {"+": (_SUM, _SUM, _PRODUCT), "-": (_SUM, _SUM, _PRODUCT), "*": (_PRODUCT, _PRODUCT, _SIGNED)}
+_LEVELS = {
+    "+": (_SUM, _SUM, _PRODUCT),
+    "-": (_SUM, _SUM, _PRODUCT),
+    "*": (_PRODUCT, _PRODUCT, _SIGNED),
+}
 _LEVELS |= {"/": (_PRODUCT, _PRODUCT, _POWER)}
 
 
@@ -98,7 +108,11 @@ def _write(node: Node) -> tuple[str, int]:
     match node:
         case Num(value):
             decimal = decimal_text(value)
-            text = decimal if decimal is not None else f"{value.numerator}/{value.denominator}"
+            text = (
+                decimal
+                if decimal is not None
+                else f"{value.numerator}/{value.denominator}"
+            )
             return text, _ATOM if decimal is not None and value >= 0 else _PRODUCT
         case Name(name):
             return letter_text(name), _ATOM
@@ -111,14 +125,19 @@ def _write(node: Node) -> tuple[str, int]:
         case Bin(operator, left, right):
             level, least_left, least_right = _LEVELS[operator]
             sign = {"*": "·", "/": "/"}.get(operator, f" {operator} ")
-            return f"{_operand(left, least_left)}{sign}{_operand(right, least_right)}", level
+            return (
+                f"{_operand(left, least_left)}{sign}{_operand(right, least_right)}",
+                level,
+            )
         case Call(name, args):
             return _call(name, [_write(arg)[0] for arg in args])
         case Infimum(body, index, low, high) | Supremum(body, index, low, high):
             span = f"{_write(low)[0]} < {letter_text(index)} < {_write(high)[0]}"
             return f"{BINDERS[type(node)][:3]}[{span}] {_operand(body, _PRODUCT)}", _SUM
         case Integral(body, index, low, high):
-            span = "" if node.is_over_line else f"[{_write(low)[0]} .. {_write(high)[0]}]"
+            span = (
+                "" if node.is_over_line else f"[{_write(low)[0]} .. {_write(high)[0]}]"
+            )
             return f"∫{span} {_operand(body, _PRODUCT)} d{letter_text(index)}", _SUM
         case Sum(body, index, low, high):
             span = f"{letter_text(index)} = {_write(low)[0]} .. {_write(high)[0]}"
@@ -126,7 +145,9 @@ def _write(node: Node) -> tuple[str, int]:
         case Compare(operators, operands):
             pairs = zip(operators, operands[1:], strict=True)
             first = _write(operands[0])[0]
-            return first + "".join(f" {COMPARISONS[sign]} {_write(operand)[0]}" for sign, operand in pairs), 0
+            return first + "".join(
+                f" {COMPARISONS[sign]} {_write(operand)[0]}" for sign, operand in pairs
+            ), 0
 
 
 def _operand(node: Node, least: int) -> str:
@@ -137,7 +158,11 @@ def _operand(node: Node, least: int) -> str:
 def _power(base: str, exponent: str) -> str:
     if re.fullmatch(r"-?\d+|n", exponent):
         return base + exponent.translate(SUPERSCRIPTS)
-    return f"{base}^{exponent}" if re.fullmatch(r"\w+", exponent) else f"{base}^({exponent})"
+    return (
+        f"{base}^{exponent}"
+        if re.fullmatch(r"\w+", exponent)
+        else f"{base}^({exponent})"
+    )
 
 
 def _call(name: str, args: list[str]) -> tuple[str, int]:
@@ -162,7 +187,11 @@ def letter_text(name: str) -> str:
     suffix = match["others"] or ""
     is_letter = letter in GREEK or len(letter) == 1
     plain_index = f"_{index}" if index else ""
-    return GREEK.get(letter, letter) + (index.translate(SUBSCRIPTS) if is_letter else plain_index) + suffix
+    return (
+        GREEK.get(letter, letter)
+        + (index.translate(SUBSCRIPTS) if is_letter else plain_index)
+        + suffix
+    )
 
 
 _GREEK_WORD = re.compile(rf"(?<![A-Za-z_\-'])({'|'.join(GREEK)})(?![A-Za-z\-'])")
@@ -171,9 +200,19 @@ _SQUARE = re.compile(r"(?:\^|\*\*)(-?\d+)(?!\w|\.\d)")
 _POWER_SIGN = re.compile(r"(?<=[\w)])\*\*(?=[\w(])")
 _TIMES = re.compile(r"(?<=[\w)])\*(?=[\w(])")
 _ROOT = re.compile(r"\bsqrt\(([A-Za-z0-9])\)")
-_SIGNS = {"<=": "≤", ">=": "≥", "<>": "≠", "sqrt(": "√(", "log2(": "log₂(", "<sub>": "_", "<sup>": "^"}
+_SIGNS = {
+    "<=": "≤",
+    ">=": "≥",
+    "<>": "≠",
+    "sqrt(": "√(",
+    "log2(": "log₂(",
+    "<sub>": "_",
+    "<sup>": "^",
+}
 _SIGNS |= {"</sub>": "", "</sup>": "", "`": "", "==": "="}
-_SIGN = re.compile("|".join(re.escape(sign) for sign in sorted(_SIGNS, key=len, reverse=True)))
+_SIGN = re.compile(
+    "|".join(re.escape(sign) for sign in sorted(_SIGNS, key=len, reverse=True))
+)
 
 
 def prose_text(text: str) -> str:
@@ -192,9 +231,15 @@ _BOUND = re.compile(r"(?P<letter>\w+)(?P<bound> (?:>=|>|<=|<) -?\d+)")
 def statement_text(lines: Sequence[Line]) -> Iterator[str]:
     """Yield the lines of a statement without its reading: the formula first, the letters last."""
     yield from formula_lines(lines)
-    if assumptions := [prose_text(line.text) for line in lines if line.word == "assuming"]:
+    if assumptions := [
+        prose_text(line.text) for line in lines if line.word == "assuming"
+    ]:
         yield f"assuming {', '.join(assumptions)}"
-    if letters := [letter_text(line.text) for line in lines if line.word == "constant may depend on"]:
+    if letters := [
+        letter_text(line.text)
+        for line in lines
+        if line.word == "constant may depend on"
+    ]:
         yield f"the constant may depend on {', '.join(letters)}"
     if domains := domains_text(line.text for line in lines if line.word == "where"):
         yield f"for {domains}"
@@ -213,7 +258,9 @@ def formula_lines(lines: Iterable[Line]) -> Iterator[str]:
             yield prose_text(line.text)
         elif line.word in ("", "with"):
             yield f"{line.word} {formula_text(line.text)}".strip()
-    if conditions := [formula_text(line.text) for line in all_lines if line.word == "if"]:
+    if conditions := [
+        formula_text(line.text) for line in all_lines if line.word == "if"
+    ]:
         yield f"if {' and '.join(conditions)}"
 
 
@@ -225,13 +272,16 @@ def domains_text(domains: Iterable[str]) -> str:
         name, _, kind = head.partition(" ")
         match = _BOUND.fullmatch(bounds[0]) if len(bounds) == 1 else None
         bounds_text = " and ".join(map(formula_text, bounds)) or letter_text(name)
-        letters = kinds.setdefault(kind, {}).setdefault(match["bound"] if match else "", [])
+        letters = kinds.setdefault(kind, {}).setdefault(
+            match["bound"] if match else "", []
+        )
         letters.append(letter_text(name) if match else bounds_text)
     return "; ".join(f"{kind} {_together(bounded)}" for kind, bounded in kinds.items())
 
 
 def _together(bounded: dict[str, list[str]]) -> str:
     return ", ".join(
-        ", ".join(letters) + (formula_text(f"x{bound}").removeprefix("x") if bound else "")
+        ", ".join(letters)
+        + (formula_text(f"x{bound}").removeprefix("x") if bound else "")
         for bound, letters in bounded.items()
     )

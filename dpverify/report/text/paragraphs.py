@@ -23,7 +23,9 @@ class StyledLine:
     style: str = ""
 
 
-def wrapped(text: str, width: int, *, first: str | None = None, indent: str = "") -> list[str]:
+def wrapped(
+    text: str, width: int, *, first: str | None = None, indent: str = ""
+) -> list[str]:
     """Wrap a text between words. A word that is longer than a line is broken."""
     lines = textwrap.wrap(
         text,
@@ -37,7 +39,11 @@ def wrapped(text: str, width: int, *, first: str | None = None, indent: str = ""
 
 def terminal_width() -> int:
     """Return the width of the terminal or the value of COLUMNS; lines for a pipe or a file are not wrapped."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else UNLIMITED
+    return (
+        shutil.get_terminal_size().columns
+        if sys.stdout.isatty() or "COLUMNS" in os.environ
+        else UNLIMITED
+    )
 
 
 def prose_wrapped(text: str) -> str:
@@ -54,7 +60,12 @@ def prose_wrapped(text: str) -> str:
             lines.append(line)
             continue
         start = line.index(texts[0]) if texts else len(line) - len(line.lstrip())
-        lines += wrapped(line[start:], width, first=line[:start], indent=" " * (start if texts else start + 2))
+        lines += wrapped(
+            line[start:],
+            width,
+            first=line[:start],
+            indent=" " * (start if texts else start + 2),
+        )
     return "\n".join(lines)
 
 
@@ -64,12 +75,21 @@ def cut(lines: list[str], line_limit: int, width: int) -> list[str]:
         return lines
     last = lines[line_limit - 1]
     while len(last) + len(CUT) > width:
-        last = last[: last.rstrip().rfind(" ")] if " " in last.strip() else last[: width - len(CUT)]
+        last = (
+            last[: last.rstrip().rfind(" ")]
+            if " " in last.strip()
+            else last[: width - len(CUT)]
+        )
     return [*lines[: line_limit - 1], last.rstrip(" ,;:.") + CUT]
 
 
 def fitted(
-    paragraphs: Iterable[str], width: int, line_limit: int, *, first: str | None = None, indent: str = ""
+    paragraphs: Iterable[str],
+    width: int,
+    line_limit: int,
+    *,
+    first: str | None = None,
+    indent: str = "",
 ) -> list[str]:
     """Wrap paragraphs with a hanging indent into at most ``line_limit`` lines; ``first`` begins the first line."""
     lines: list[str] = []

@@ -58,7 +58,9 @@ _SIGNS = {
     "─": "-",
 }
 _LETTERS = str.maketrans(
-    {mark: ASCII_MARKS[of] for of, mark in MARKS.items()} | {letter: name for name, letter in GREEK.items()} | _SIGNS
+    {mark: ASCII_MARKS[of] for of, mark in MARKS.items()}
+    | {letter: name for name, letter in GREEK.items()}
+    | _SIGNS
 )
 _RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+")
 _FROM_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
@@ -80,19 +82,43 @@ COLUMN_GAP = 3  # characters between two columns
 Cell = str | Text
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]], console: Console, right: Sequence[str] = ()) -> Table:
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    console: Console,
+    right: Sequence[str] = (),
+) -> Table:
     """Return a table without its empty columns. ``right`` has the names of right-aligned columns."""
     unicode = console.encoding.lower().startswith("utf")
-    cells = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
-    cells = cells if unicode else [[Text(in_ascii(cell.plain), style=cell.style) for cell in row] for row in cells]
-    used = [place for place in range(len(columns)) if any(row[place].plain for row in cells)]
+    cells = [
+        [cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows
+    ]
+    cells = (
+        cells
+        if unicode
+        else [
+            [Text(in_ascii(cell.plain), style=cell.style) for cell in row]
+            for row in cells
+        ]
+    )
+    used = [
+        place for place in range(len(columns)) if any(row[place].plain for row in cells)
+    ]
     rich_table = Table(
-        box=box.SIMPLE_HEAD if unicode else box.ASCII2, pad_edge=False, show_edge=False, header_style="bold"
+        box=box.SIMPLE_HEAD if unicode else box.ASCII2,
+        pad_edge=False,
+        show_edge=False,
+        header_style="bold",
     )
     texts = [[columns[place], *(row[place].plain for row in cells)] for place in used]
     for place, width in zip(used, _widths(texts, console.width), strict=True):
         is_number = columns[place] in right
-        rich_table.add_column(columns[place], justify="right" if is_number else "left", width=width, overflow="fold")
+        rich_table.add_column(
+            columns[place],
+            justify="right" if is_number else "left",
+            width=width,
+            overflow="fold",
+        )
     for row in cells:
         rich_table.add_row(*(row[place] for place in used))
     return rich_table
@@ -103,8 +129,14 @@ def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
 
     Columns fit their longest words if there is room. The remaining width goes to the narrowest columns that need more.
     """
-    natural = [max(len(line) for text in texts for line in text.split("\n")) for texts in columns]
-    words = [max((len(word) for text in texts for word in text.split()), default=1) for texts in columns]
+    natural = [
+        max(len(line) for text in texts for line in text.split("\n"))
+        for texts in columns
+    ]
+    words = [
+        max((len(word) for text in texts for word in text.split()), default=1)
+        for texts in columns
+    ]
     widths = [min(longest, longest_word(room)) for longest in words]
     left = room - COLUMN_GAP * (len(columns) - 1)
     while sum(widths) > left and max(widths) > 1:
@@ -129,4 +161,9 @@ def name_cell(name: str, room: int = 80) -> str:
             lines.append(f"  {part}")
         else:
             lines[-1] += part
-    return "\n".join([*lines, *(f"  {choice}" for choice in reading.rstrip("]").split(",") if choice)])
+    return "\n".join(
+        [
+            *lines,
+            *(f"  {choice}" for choice in reading.rstrip("]").split(",") if choice),
+        ]
+    )

@@ -74,8 +74,35 @@ _SIGNS = {
     "colon": ":",
     "prime": "'",
 }
-_WORDS = {"log", "ln", "exp", "min", "max", "sup", "inf", "mod", "arg", "Pr", "det", "lim", "dim", "deg"}
-_IGNORED = {"left", "right", "big", "Big", "bigg", "Bigg", "displaystyle", "limits", "nonumber", "boldmath", "middle"}
+_WORDS = {
+    "log",
+    "ln",
+    "exp",
+    "min",
+    "max",
+    "sup",
+    "inf",
+    "mod",
+    "arg",
+    "Pr",
+    "det",
+    "lim",
+    "dim",
+    "deg",
+}
+_IGNORED = {
+    "left",
+    "right",
+    "big",
+    "Big",
+    "bigg",
+    "Bigg",
+    "displaystyle",
+    "limits",
+    "nonumber",
+    "boldmath",
+    "middle",
+}
 _FONTS = {
     "text",
     "textbf",
@@ -100,7 +127,12 @@ _FONTS = {
     "rm",
     "bf",
 }
-_ACCENTS = {"hat": "\u0302", "widehat": "\u0302", "tilde": "\u0303", "widetilde": "\u0303"}
+_ACCENTS = {
+    "hat": "\u0302",
+    "widehat": "\u0302",
+    "tilde": "\u0303",
+    "widetilde": "\u0303",
+}
 _COMMAND = re.compile(r"\\(?:([A-Za-z]+)\*?|(.)|$)", re.DOTALL)
 _SYMBOL = re.compile(r"\d+|√?\w[⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ₀₁₂₃₄₅₆₇₈₉]*|‖[^‖]*‖")
 _SUM = re.compile(r"[-+=≤≥<>,;]")
@@ -153,7 +185,9 @@ class _TexReader:
         self.place = match.end()
         name = match[1] or match[2] or ""
         if name in ("frac", "dfrac", "tfrac"):
-            return f"{_GAP}{_numerator(self.argument())}/{_factor(self.argument())}{_GAP}"
+            return (
+                f"{_GAP}{_numerator(self.argument())}/{_factor(self.argument())}{_GAP}"
+            )
         if name == "binom":
             return f"binomial({self.argument()}, {self.argument()})"
         if name == "sqrt":
@@ -192,7 +226,13 @@ class _TexReader:
 def _script(text: str, sign: str, letters: dict[int, int], plain: str) -> str:
     if re.fullmatch(plain, text):
         return text.translate(letters)
-    return f"{sign}{text}" if re.fullmatch(r"\w|\*|'", text) else f"{sign}({text})" if text else ""
+    return (
+        f"{sign}{text}"
+        if re.fullmatch(r"\w|\*|'", text)
+        else f"{sign}({text})"
+        if text
+        else ""
+    )
 
 
 def _numerator(text: str) -> str:

@@ -57,7 +57,11 @@ def _formula(e: Expr, around: int) -> str:
     op, *args = e
     if op == "q":
         text = str(args[0])
-        return f"({text})" if around and (text.startswith("-") or ("/" in text and around > 1)) else text
+        return (
+            f"({text})"
+            if around and (text.startswith("-") or ("/" in text and around > 1))
+            else text
+        )
     if op == "letter":
         return str(args[0])
     if not args:
@@ -80,14 +84,20 @@ def _formula(e: Expr, around: int) -> str:
 
 
 def _factors(e: Expr) -> list[Expr]:
-    return [factor for part in e[1:] for factor in _factors(part)] if e[0] == "*" else [e]
+    return (
+        [factor for part in e[1:] for factor in _factors(part)] if e[0] == "*" else [e]
+    )
 
 
 def _product(parts: list[Expr]) -> str:
     args = [factor for part in parts for factor in _factors(part)]
     minus = [a for a in args if a == k.rational(-1)]
     under = [a[1] for a in args if a[0] == "^" and a[2] == k.rational(-1)]
-    over = [a for a in args if a not in minus and not (a[0] == "^" and a[2] == k.rational(-1))]
+    over = [
+        a
+        for a in args
+        if a not in minus and not (a[0] == "^" and a[2] == k.rational(-1))
+    ]
     text = "*".join(_formula(a, 2) for a in over) or "1"
     text += "".join(f"/{_formula(a, 3)}" for a in under)
     return f"-{text}" if len(minus) % 2 else text

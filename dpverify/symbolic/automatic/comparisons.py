@@ -12,16 +12,27 @@ from dpverify.symbolic.certify.checker import Expr, Form, k, power, to_expr
 from dpverify.symbolic.certify.place import FactList
 
 
-def by_logarithms(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+def by_logarithms(
+    search: Search, place: FactList, form: Form, strict: bool, depth: int
+) -> bool:
     """Compare the exponential of the terms without logarithms with the arguments of the logarithms."""
     low: list[tuple[Expr, Any]] = []
     high: list[tuple[Expr, Any]] = []
     rest = form
     for m, c in form.items():
-        if len(m) == 1 and m[0][0][0] == "log" and m[0][1] is k.ONE and k.letters_in(m[0][0][1]):
+        if (
+            len(m) == 1
+            and m[0][0][0] == "log"
+            and m[0][1] is k.ONE
+            and k.letters_in(m[0][0][1])
+        ):
             (high if c > 0 else low).append((to_expr(m[0][0][1]), abs(c)))
             rest -= k.monomial(m, c)
-    if strict or not low + high or any(a[0] == "log" and k.letters_in(a[1]) for a in atoms_of(rest)):
+    if (
+        strict
+        or not low + high
+        or any(a[0] == "log" and k.letters_in(a[1]) for a in atoms_of(rest))
+    ):
         return False
     scale = fmpq(1)
     for _, c in low + high:
@@ -29,26 +40,38 @@ def by_logarithms(search: Search, place: FactList, form: Form, strict: bool, dep
     scale = scale / min(c * scale for _, c in low + high)
     up = k.form_of({m: c * scale for m, c in rest.items() if c > 0})
     down = k.form_of({m: -c * scale for m, c in rest.items() if c < 0})
-    if len(low) + len(high) == 1:  # the logarithm of a product with a sum is not expanded
+    # the logarithm of a product with a sum is not expanded
+    if len(low) + len(high) == 1:
         up, down = (up - down, k.ZERO) if low else (k.ZERO, down - up)
     a, b = (
-        k.row("*", k.row("exp", to_expr(part)), *(k.row("^", u, k.rational(c * scale)) for u, c in side))
+        k.row(
+            "*",
+            k.row("exp", to_expr(part)),
+            *(k.row("^", u, k.rational(c * scale)) for u, c in side),
+        )
         for part, side in ((down, low), (up, high))
     )
-    if not (search.search_expr(place, a, True, 1) and search.search_expr(place, b - a, False, depth - 1)):
+    if not (
+        search.search_expr(place, a, True, 1)
+        and search.search_expr(place, b - a, False, depth - 1)
+    ):
         return False
     gap = k.row("log", b) - k.row("log", a)
     place.fact(">=", gap, "instance", "rule", "log-monotone", {"a": a, "b": b})
     return place.fact(">=", to_expr(form), "combine", [], [[str(1 / scale), [gap]]])
 
 
-def by_exponentials(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+def by_exponentials(
+    search: Search, place: FactList, form: Form, strict: bool, depth: int
+) -> bool:
     """Compare the logarithms of two products."""
     plus = [(m, c) for m, c in form.items() if c > 0]
     minus = [(m, -c) for m, c in form.items() if c < 0]
     if strict or len(plus) != 1 or len(minus) != 1:
         return False
-    if all(x.constant() is not None and a[0] != "e" for m, _ in plus + minus for a, x in m):
+    if all(
+        x.constant() is not None and a[0] != "e" for m, _ in plus + minus for a, x in m
+    ):
         return False
     b, a = (to_expr(k.monomial(*side[0])) for side in (plus, minus))
     if not (search.prove_expr(place, a, True) and search.prove_expr(place, b, True)):
@@ -59,11 +82,14 @@ def by_exponentials(search: Search, place: FactList, form: Form, strict: bool, d
     where = {"a": logs[0], "b": logs[1]}
     gap = k.row("exp", logs[1]) - k.row("exp", logs[0])
     return place.fact(">=", gap, "instance", "rule", "exp-monotone", where) and bool(
-        place.scope.holds(">=", form) or place.fact(">=", to_expr(form), "combine", [], [["1", [gap]]])
+        place.scope.holds(">=", form)
+        or place.fact(">=", to_expr(form), "combine", [], [["1", [gap]]])
     )
 
 
-def by_square(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+def by_square(
+    search: Search, place: FactList, form: Form, strict: bool, depth: int
+) -> bool:
     """Complete the square in a letter or root with a positive leading coefficient and a nonpositive discriminant."""
     for atom in dict.fromkeys(a for m in form for a, _ in m):
         if atom[0] not in ("letter", "base", "log", "e", "apply"):
@@ -93,7 +119,11 @@ def _quadratic(form: Form, atom: Any) -> tuple[tuple[Form, Form, Form], Expr] | 
     if None in values:
         return None
     unit = max(values) / 2
-    if unit <= 0 or not values <= {fmpq(0), unit, 2 * unit} or unit not in (fmpq(1), fmpq(1, 2), fmpq(2)):
+    if (
+        unit <= 0
+        or not values <= {fmpq(0), unit, 2 * unit}
+        or unit not in (fmpq(1), fmpq(1, 2), fmpq(2))
+    ):
         return None
     parts = []
     for n in (2, 1, 0):
@@ -106,25 +136,41 @@ def _quadratic(form: Form, atom: Any) -> tuple[tuple[Form, Form, Form], Expr] | 
     return (parts[0], parts[1], parts[2]), power(atom, k.constant(unit))
 
 
-def by_roots(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+def by_roots(
+    search: Search, place: FactList, form: Form, strict: bool, depth: int
+) -> bool:
     """Compare squares: a sum with a square root is a difference of two squares divided by another sum."""
-    roots = {a: None for m in form for a, x in m if x.constant() is not None and x.constant().q == 2}
+    roots = {
+        a: None
+        for m in form
+        for a, x in m
+        if x.constant() is not None and x.constant().q == 2
+    }
     for atom in roots:
         parts = _linear(form, atom)
         if parts is None:
             continue
         (outside, beside), root = parts
         product = place.scope.product
-        squares = product(outside, outside) - product(product(beside, beside), place.form(to_expr(k.alone(atom))))
+        squares = product(outside, outside) - product(
+            product(beside, beside), place.form(to_expr(k.alone(atom)))
+        )
         for sign in (1, -1):  # sign of the terms without the root
             other = outside.times(sign) - product(beside.times(sign), place.form(root))
             if not search.prove(place, other, True):
                 continue
             if search.search_form(place, squares.times(sign), strict, depth - 1):
                 terms = [["1", [to_expr(squares.times(sign))]]]
-                return place.fact(RELATION[strict], to_expr(form), "combine", [to_expr(other)], terms)
+                return place.fact(
+                    RELATION[strict], to_expr(form), "combine", [to_expr(other)], terms
+                )
         signs = place.scope.sign(outside) | place.scope.sign(-outside)
-        if depth >= DEPTH - 1 and outside and not signs & 1 and search.prove(place, beside):
+        if (
+            depth >= DEPTH - 1
+            and outside
+            and not signs & 1
+            and search.prove(place, beside)
+        ):
             return search.split(place, to_expr(outside), form, strict, depth)
     return False
 
@@ -138,6 +184,12 @@ def _linear(form: Form, atom: Any) -> tuple[tuple[Form, Form], Expr] | None:
             return None
         odd = exponent.q == 2
         left = exponent - fmpq(1, 2) if odd else exponent
-        key = tuple((a, x if a is not atom else k.constant(left)) for a, x in m if a is not atom or left)
+        key = tuple(
+            (a, x if a is not atom else k.constant(left))
+            for a, x in m
+            if a is not atom or left
+        )
         parts[odd][key] = parts[odd].get(key, fmpq(0)) + c
-    return (k.form_of(parts[0]), k.form_of(parts[1])), power(atom, k.constant(fmpq(1, 2)))
+    return (k.form_of(parts[0]), k.form_of(parts[1])), power(
+        atom, k.constant(fmpq(1, 2))
+    )

@@ -13,7 +13,17 @@ from typing import Any
 from flint import fmpq
 
 from dpverify.symbolic.automatic.argument import INDEX
-from dpverify.symbolic.certify.checker import HALF, UNIT, ZERO, Expr, Form, k, of_atom, power, to_expr
+from dpverify.symbolic.certify.checker import (
+    HALF,
+    UNIT,
+    ZERO,
+    Expr,
+    Form,
+    k,
+    of_atom,
+    power,
+    to_expr,
+)
 from dpverify.symbolic.certify.columns import FactColumn, columns_for, function_columns
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
@@ -22,7 +32,11 @@ from dpverify.symbolic.certify.rewriting import prepare, unproven
 
 
 def instance(
-    goals: Goals, place: FactList, name: str, where: Mapping[str, Any], times: Expr | None = None
+    goals: Goals,
+    place: FactList,
+    name: str,
+    where: Mapping[str, Any],
+    times: Expr | None = None,
 ) -> Iterator[FactColumn]:
     """Yield the instance of a rule for some values, if its conditions are proven.
 
@@ -46,7 +60,10 @@ def instance(
 
     def emit() -> bool:
         known = place.scope.holds(relation, place.form(gap))
-        return bool(known or place.fact(relation, gap, "instance", "rule", name, _written(where)))
+        return bool(
+            known
+            or place.fact(relation, gap, "instance", "rule", name, _written(where))
+        )
 
     yield FactColumn(form, False, factors, emit=[emit])
     if relation == "=":
@@ -55,8 +72,13 @@ def instance(
 
 def _written(where: Mapping[str, Any]) -> dict[str, Any]:
     """Return values in the format of certificates."""
-    functions = {name: value for name, value in where.items() if not isinstance(value, k.Row)}
-    bodies = {name: [INDEX, k.put(body, {index: k.letter(INDEX)})] for name, (index, body) in functions.items()}
+    functions = {
+        name: value for name, value in where.items() if not isinstance(value, k.Row)
+    }
+    bodies = {
+        name: [INDEX, k.put(body, {index: k.letter(INDEX)})]
+        for name, (index, body) in functions.items()
+    }
     return {**where, **bodies}
 
 
@@ -81,24 +103,38 @@ def about_sum(goals: Goals, place: FactList, atom: Any) -> Iterator[FactColumn]:
     terms = (index, body)
     for end in (ZERO, hi):
         yield from instance(
-            goals, place, "sum-at-most", {"f": terms, "lo": ZERO, "hi": hi, "c": k.put(body, {index: end})}
+            goals,
+            place,
+            "sum-at-most",
+            {"f": terms, "lo": ZERO, "hi": hi, "c": k.put(body, {index: end})},
         )
     if len(_index_parts(body, index)) > 1 or k.letters_in(hi) & k.letters_in(body):
-        yield from instance(goals, place, "sum-reverse", {"f": terms, "lo": ZERO, "hi": hi})
+        yield from instance(
+            goals, place, "sum-reverse", {"f": terms, "lo": ZERO, "hi": hi}
+        )
 
 
 def _from_end(body: Expr, index: str, hi: Expr) -> Expr | None:
     """Return the base x of terms ``i*x**(hi - i)``, or None for other terms."""
     parts = _index_parts(body, index)
     powers = [part for part in parts if part[0] == "^"]
-    if len(parts) != 2 or k.letter(index) not in parts or len(powers) != 1 or index in _names(powers[0][1]):
+    if (
+        len(parts) != 2
+        or k.letter(index) not in parts
+        or len(powers) != 1
+        or index in _names(powers[0][1])
+    ):
         return None
     return powers[0][1] if k.letters_in(powers[0][2]) >= k.letters_in(hi) else None
 
 
 def _index_parts(body: Expr, index: str) -> list[Expr]:
     """Return the factors of a body that contain its index."""
-    return [part for part in (body[1:] if body[0] == "*" else [body]) if index in _names(part)]
+    return [
+        part
+        for part in (body[1:] if body[0] == "*" else [body])
+        if index in _names(part)
+    ]
 
 
 def _names(expr: Expr) -> set[str]:
@@ -118,7 +154,9 @@ def _ratio(goals: Goals, place: FactList, series: Expr) -> Expr | None:
         if at[1] in k.letters_in(atom):
             return None
         step = scope.form(k.put(to_expr(exponent), following)) - exponent
-        if at[1] in k.letters_in(step) or scope.form(k.put(to_expr(exponent), {at[1]: ZERO})):
+        if at[1] in k.letters_in(step) or scope.form(
+            k.put(to_expr(exponent), {at[1]: ZERO})
+        ):
             return None
         steps.append((atom, step))
     ratio = to_expr(k.monomial(steps))
@@ -133,25 +171,51 @@ CHORDS = (fmpq(1), fmpq(1, 2), fmpq(2))
 
 def fact_columns(goals: Goals, place: FactList, form: Form) -> list[FactColumn]:
     """Return facts at a place, and instances of rules about the functions in a form and in these instances."""
-    columns = [c for c in columns_for(goals, place, form, 2, "") if c.factors and len(c.factors) < 2]
-    columns += [whole for column in columns for whole in _without_fractions(goals, place, column)]
+    columns = [
+        c
+        for c in columns_for(goals, place, form, 2, "")
+        if c.factors and len(c.factors) < 2
+    ]
+    columns += [
+        whole
+        for column in columns
+        for whole in _without_fractions(goals, place, column)
+    ]
     seen = set[Any]()
     pairs = list(_pairs(goals, place, list({p: None for m in form for p in m})))
-    columns += [*pairs, *(whole for column in pairs for whole in _without_fractions(goals, place, column))]
+    columns += [
+        *pairs,
+        *(
+            whole
+            for column in pairs
+            for whole in _without_fractions(goals, place, column)
+        ),
+    ]
     todo = [form, *(c.form for c in columns)]
     for number in range(ROUNDS):
         instances = list(_instances(goals, place, todo, seen, sums_only=number > 1))
-        instances += [whole for column in instances for whole in _without_fractions(goals, place, column)]
+        instances += [
+            whole
+            for column in instances
+            for whole in _without_fractions(goals, place, column)
+        ]
         columns += instances
         todo = [c.form for c in instances]
     return list({c.form: c for c in reversed(columns)}.values())[::-1]
 
 
 def _instances(
-    goals: Goals, place: FactList, forms: Iterable[Form], seen: set[Any], *, sums_only: bool
+    goals: Goals,
+    place: FactList,
+    forms: Iterable[Form],
+    seen: set[Any],
+    *,
+    sums_only: bool,
 ) -> Iterator[FactColumn]:
     powers = {p: None for f in forms for m in f for p in m}
-    fresh = [p for p in powers if p not in seen and (p[0][0] == "sum" or not sums_only)][:MOST_ATOMS]
+    fresh = [
+        p for p in powers if p not in seen and (p[0][0] == "sum" or not sums_only)
+    ][:MOST_ATOMS]
     seen.update(fresh)
     for atom, exponent in fresh:
         if atom[0] == "e":
@@ -159,7 +223,9 @@ def _instances(
         elif exponent.constant() is None:
             yield from _power(goals, place, atom, exponent)
         elif not exponent.whole() or exponent.constant() < 0:
-            yield from _comparisons_with_one(goals, place, place.scope.joined(((atom, exponent),)))
+            yield from _comparisons_with_one(
+                goals, place, place.scope.joined(((atom, exponent),))
+            )
     for atom in {atom: None for atom, _ in fresh if atom not in seen}:
         seen.add(atom)
         if atom[0] == "log" and k.letters_in(atom[1]):
@@ -175,11 +241,20 @@ def _instances(
 
 def positive(goals: Goals, place: FactList, forms: list[Form]) -> list[Form]:
     """Return the forms with signs that make them positive, or nothing if the sign of a form is not proven."""
-    signs = [next((s for s in (1, -1) if goals.prove(place, form.times(s), True)), 0) for form in forms]
-    return [form.times(sign) for form, sign in zip(forms, signs, strict=True)] if all(signs) else []
+    signs = [
+        next((s for s in (1, -1) if goals.prove(place, form.times(s), True)), 0)
+        for form in forms
+    ]
+    return (
+        [form.times(sign) for form, sign in zip(forms, signs, strict=True)]
+        if all(signs)
+        else []
+    )
 
 
-def _without_fractions(goals: Goals, place: FactList, column: FactColumn) -> Iterator[FactColumn]:
+def _without_fractions(
+    goals: Goals, place: FactList, column: FactColumn
+) -> Iterator[FactColumn]:
     """Yield a fact times the sums in its denominators."""
     under = positive(goals, place, [d for d in denominators(column.form) if len(d) > 1])
     if not under or len(column.factors) != 1:
@@ -221,7 +296,9 @@ def _chord(goals: Goals, place: FactList, u: Expr, way: int) -> Iterator[FactCol
     for end in CHORDS:
         if goals.prove_expr(place, k.rational(end) - u):
             base = k.row("exp", k.rational(way))
-            yield from instance(goals, place, "power-chord", {"x": base, "y": u, "d": k.rational(end)})
+            yield from instance(
+                goals, place, "power-chord", {"x": base, "y": u, "d": k.rational(end)}
+            )
 
 
 def _logarithm(goals: Goals, place: FactList, inner: Form) -> Iterator[FactColumn]:
@@ -235,7 +312,12 @@ def _logarithm(goals: Goals, place: FactList, inner: Form) -> Iterator[FactColum
         whole = k.row("log", to_expr(cleared(place.scope, inner, divisors)))
         difference = k.row("+", value, *logs) - whole
         for sign in (1, -1):
-            yield from instance(goals, place, "one-minus-exp", {"x": k.row("*", k.rational(sign), difference)})
+            yield from instance(
+                goals,
+                place,
+                "one-minus-exp",
+                {"x": k.row("*", k.rational(sign), difference)},
+            )
     yield from instance(goals, place, "log-tangent", {"x": a})
     yield from instance(goals, place, "log-tangent", {"x": under})
     yield from instance(goals, place, "exp-cubic", {"x": value})
@@ -248,7 +330,9 @@ def _logarithm(goals: Goals, place: FactList, inner: Form) -> Iterator[FactColum
             yield from instance(goals, place, "exp-pade", {"x": x})
 
 
-def _power(goals: Goals, place: FactList, atom: Any, exponent: Form) -> Iterator[FactColumn]:
+def _power(
+    goals: Goals, place: FactList, atom: Any, exponent: Form
+) -> Iterator[FactColumn]:
     b, x = to_expr(k.alone(atom)), to_expr(exponent)
     if not (goals.prove(place, exponent) and goals.prove_expr(place, b)):
         return
@@ -256,12 +340,16 @@ def _power(goals: Goals, place: FactList, atom: Any, exponent: Form) -> Iterator
     below = list(instance(goals, place, "one-minus-exp", {"x": -less}))
     for column in below:
         column.emit[0]()
-    yield from instance(goals, place, "power-monotone", {"a": b, "b": k.row("exp", less), "p": x})
+    yield from instance(
+        goals, place, "power-monotone", {"a": b, "b": k.row("exp", less), "p": x}
+    )
     yield from instance(goals, place, "bernoulli", {"x": less, "n": x})
     yield from instance(goals, place, "power-chord", {"x": b, "y": x, "d": UNIT})
 
 
-def _comparisons_with_one(goals: Goals, place: FactList, root: Form) -> Iterator[FactColumn]:
+def _comparisons_with_one(
+    goals: Goals, place: FactList, root: Form
+) -> Iterator[FactColumn]:
     """Yield that a root or reciprocal is at most 1, or at least 1."""
     for gap in (k.ONE - root, root - k.ONE):
         if goals.prove(place, gap):
@@ -279,33 +367,50 @@ def _pairs(goals: Goals, place: FactList, powers: list[Any]) -> Iterator[FactCol
             below = {"x": to_expr(k.alone(a)), "p": to_expr(x), "q": to_expr(y)}
             yield from instance(goals, place, "power-increasing", below)
             yield from instance(goals, place, "power-decreasing", below)
-        elif a is not b and {x, y} <= {HALF, -HALF} and goals.prove(place, k.alone(b) - k.alone(a)):
+        elif (
+            a is not b
+            and {x, y} <= {HALF, -HALF}
+            and goals.prove(place, k.alone(b) - k.alone(a))
+        ):
             low, high = to_expr(k.alone(a)), to_expr(k.alone(b))
-            yield from instance(goals, place, "sqrt-tangent", {"x": low, "y": high - low})
+            yield from instance(
+                goals, place, "sqrt-tangent", {"x": low, "y": high - low}
+            )
             yield from instance(goals, place, "sqrt-monotone", {"a": low, "b": high})
 
 
-def _two_logarithms(goals: Goals, place: FactList, first: Form, second: Form) -> Iterator[FactColumn]:
+def _two_logarithms(
+    goals: Goals, place: FactList, first: Form, second: Form
+) -> Iterator[FactColumn]:
     if not (k.letters_in(first) and k.letters_in(second)):
         return
     if goals.prove(place, first, True) and goals.prove(place, second, True):
         ratio = k.row("*", to_expr(first), k.row("^", to_expr(second), k.rational(-1)))
         yield from instance(goals, place, "log-tangent", {"x": ratio})
-        for column in instance(goals, place, "log-monotone", {"a": to_expr(first), "b": to_expr(second)}):
+        for column in instance(
+            goals, place, "log-monotone", {"a": to_expr(first), "b": to_expr(second)}
+        ):
             yield column
             column.emit[0]()
             difference = k.row("log", to_expr(second)) - k.row("log", to_expr(first))
             yield from instance(goals, place, "exp-pade", {"x": difference})
 
 
-def _two_exponentials(goals: Goals, place: FactList, low: Form, high: Form) -> Iterator[FactColumn]:
+def _two_exponentials(
+    goals: Goals, place: FactList, low: Form, high: Form
+) -> Iterator[FactColumn]:
     """Yield facts about two exponents if one is below the other or a fraction of it."""
     u, v = to_expr(low), to_expr(high)
     yield from instance(goals, place, "exp-monotone", {"a": u, "b": v})
     if len(low) == len(high) == 1:
         share = k.row("*", u, k.row("^", v, k.rational(-1)))
         if goals.prove_expr(place, share) and goals.prove_expr(place, UNIT - share):
-            yield from instance(goals, place, "power-chord", {"x": k.row("exp", v), "y": share, "d": UNIT})
+            yield from instance(
+                goals,
+                place,
+                "power-chord",
+                {"x": k.row("exp", v), "y": share, "d": UNIT},
+            )
 
 
 def square_columns(place: FactList, form: Form) -> Iterator[FactColumn]:
@@ -329,7 +434,9 @@ def square_columns(place: FactList, form: Form) -> Iterator[FactColumn]:
 def square(place: FactList, root: Expr) -> FactColumn:
     """Return the square of an expression as a fact."""
     product = k.row("*", root, root)
-    return FactColumn(place.form(product), False, (product,), emit=[lambda: place.square(root)])
+    return FactColumn(
+        place.form(product), False, (product,), emit=[lambda: place.square(root)]
+    )
 
 
 def _root(m: Any) -> Expr | None:

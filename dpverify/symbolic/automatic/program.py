@@ -17,7 +17,8 @@ from dpverify.symbolic.prove.certificate import solve
 
 MOST_COLUMNS = 2500
 MOST_MULTIPLES = 700
-SMALL_PROGRAM = 1200  # a program with at most this number of entries is solved exactly at once
+# a program with at most this number of entries is solved exactly at once
+SMALL_PROGRAM = 1200
 MOST_SUMS = 6  # products with sums in facts, to which other facts are extended
 MOST_TERMS = 40  # terms of a column
 SECONDS = 1.5  # time limit of one program
@@ -47,7 +48,9 @@ def combined(
     monomials = {m: None for f in (target, *(c.form for c in columns)) for m in f}
     columns += [column for m in monomials for column in place.cached(_signs, place, m)]
     columns = pruned(columns, target)
-    if len(columns) > MOST_COLUMNS or not all(any(m in c.form for c in columns) for m in target):
+    if len(columns) > MOST_COLUMNS or not all(
+        any(m in c.form for c in columns) for m in target
+    ):
         return False
     return write_combination(place, form, strict, columns, divisors, target)
 
@@ -68,13 +71,26 @@ def write_combination(
     if not all(emit() for _, c in used for emit in c.emit):
         return False
     terms = [[str(-w if c.negated else w), list(c.factors)] for w, c in used]
-    return place.fact(RELATION[strict], to_expr(form), "combine", [to_expr(d) for d in divisors], terms)
+    return place.fact(
+        RELATION[strict],
+        to_expr(form),
+        "combine",
+        [to_expr(d) for d in divisors],
+        terms,
+    )
 
 
-def _multiples(goals: Goals, place: FactList, target: Form, facts: Sequence[FactColumn]) -> Iterator[FactColumn]:
+def _multiples(
+    goals: Goals, place: FactList, target: Form, facts: Sequence[FactColumn]
+) -> Iterator[FactColumn]:
     """Yield facts times cofactors that turn one of their monomials into one of the target's."""
     seen = set[Any]()
-    sums = {m: None for f in facts for m in f.form if len(m) > 1 and any(a[0] == "sum" for a, _ in m)}
+    sums = {
+        m: None
+        for f in facts
+        for m in f.form
+        if len(m) > 1 and any(a[0] == "sum" for a, _ in m)
+    }
     wanted = [*target, *list(sums)[:MOST_SUMS]]
     count = 0
     for _ in range(2):
@@ -83,7 +99,10 @@ def _multiples(goals: Goals, place: FactList, target: Form, facts: Sequence[Fact
             for m in wanted:
                 for part in fact.form:
                     cofactor = _quotient(place, m, part)
-                    if cofactor is None or (fact.factors, fact.negated, cofactor) in seen:
+                    if (
+                        cofactor is None
+                        or (fact.factors, fact.negated, cofactor) in seen
+                    ):
                         continue
                     seen.add((fact.factors, fact.negated, cofactor))
                     if not goals.prove(place, cofactor, False, 3):
@@ -96,7 +115,13 @@ def _multiples(goals: Goals, place: FactList, target: Form, facts: Sequence[Fact
                         return
                     new |= dict.fromkeys(product)
                     strict = fact.strict and place.scope.sign(cofactor) == 3
-                    yield FactColumn(product, strict, (*fact.factors, to_expr(cofactor)), fact.negated, fact.emit)
+                    yield FactColumn(
+                        product,
+                        strict,
+                        (*fact.factors, to_expr(cofactor)),
+                        fact.negated,
+                        fact.emit,
+                    )
         wanted = [m for m in new if m not in target][:12]
 
 
@@ -118,7 +143,9 @@ def _quotient(place: FactList, m: Any, part: Any) -> Form | None:
     return form if len(form) == 1 and form.constant() is None else None
 
 
-def _weights(columns: list[FactColumn], target: Form, strict: bool) -> list[tuple[Any, FactColumn]] | None:
+def _weights(
+    columns: list[FactColumn], target: Form, strict: bool
+) -> list[tuple[Any, FactColumn]] | None:
     rows: dict[Any, int] = {}
     for form in (target, *(c.form for c in columns)):
         for m in form:
@@ -131,14 +158,20 @@ def _weights(columns: list[FactColumn], target: Form, strict: bool) -> list[tupl
     matrix = [{rows[m]: c for m, c in column.form.items()} for column in chosen]
     is_strict = [c.strict and strict for c in chosen]
     weights = solve(matrix, {rows[m]: c for m, c in target.items()}, is_strict)
-    if weights is None or (strict and not any(w > 0 and s for w, s in zip(weights, is_strict, strict=True))):
+    if weights is None or (
+        strict and not any(w > 0 and s for w, s in zip(weights, is_strict, strict=True))
+    ):
         return None
     return list(zip(weights, chosen, strict=True))
 
 
-def _support(columns: list[FactColumn], target: Form, rows: dict[Any, int], strict: bool) -> list[FactColumn] | None:
+def _support(
+    columns: list[FactColumn], target: Form, rows: dict[Any, int], strict: bool
+) -> list[FactColumn] | None:
     """Return the columns that get a positive weight in floats. Cheap columns are preferred."""
-    scales = [1 / max(abs(_float(c)) for c in column.form.values()) for column in columns]
+    scales = [
+        1 / max(abs(_float(c)) for c in column.form.values()) for column in columns
+    ]
     entries = [
         (_float(c) * scale, rows[m], j)
         for j, (column, scale) in enumerate(zip(columns, scales, strict=True))
@@ -153,7 +186,10 @@ def _support(columns: list[FactColumn], target: Form, rows: dict[Any, int], stri
     costs = [1.0 + len(c.form) + 2 * len(c.emit) + len(c.factors) for c in columns]
     options: dict[str, Any] = {}
     if strict:
-        options = {"A_ub": csc_matrix([[-float(c.strict) for c in columns]]), "b_ub": [-1e-3]}
+        options = {
+            "A_ub": csc_matrix([[-float(c.strict) for c in columns]]),
+            "b_ub": [-1e-3],
+        }
     linprog: Any = optimize.linprog  # its types do not include sparse matrices
     result = linprog(
         costs,
@@ -165,7 +201,11 @@ def _support(columns: list[FactColumn], target: Form, rows: dict[Any, int], stri
     )
     if result.status != 0:
         return None
-    return [column for column, weight in zip(columns, result.x, strict=True) if weight > SMALLEST_WEIGHT]
+    return [
+        column
+        for column, weight in zip(columns, result.x, strict=True)
+        if weight > SMALLEST_WEIGHT
+    ]
 
 
 def _float(value: Any) -> float:

@@ -18,9 +18,23 @@ from dpverify.ledger.statements import Statement
 from dpverify.symbolic.automatic.knowledge import instance
 from dpverify.symbolic.automatic.search import OutOfEffortError, Search, tighten
 from dpverify.symbolic.automatic.ways import SIGN_METHODS, at_value
-from dpverify.symbolic.certify.certificates import Certificate, CertificateBook, certify, clear_caches, sealed
+from dpverify.symbolic.certify.certificates import (
+    Certificate,
+    CertificateBook,
+    certify,
+    clear_caches,
+    sealed,
+)
 from dpverify.symbolic.certify.chains import NoCertificateError
-from dpverify.symbolic.certify.checker import Expr, Form, k, of_atom, rules, to_expr, with_table
+from dpverify.symbolic.certify.checker import (
+    Expr,
+    Form,
+    k,
+    of_atom,
+    rules,
+    to_expr,
+    with_table,
+)
 from dpverify.symbolic.certify.header import record_header
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.prefix import NotExpressibleError
@@ -31,7 +45,11 @@ from dpverify.symbolic.derive.setting import Setting, evaluate_step
 from dpverify.symbolic.derive.steps import Derivation
 from dpverify.symbolic.elaborate.formulas import text_of
 from dpverify.symbolic.elaborate.letters import sample_ranges
-from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_definitions, sympy_sides
+from dpverify.symbolic.expressions.translation import (
+    sympy_conditions,
+    sympy_definitions,
+    sympy_sides,
+)
 
 UNIT, ZERO = k.rational(1), k.rational(0)
 
@@ -50,11 +68,22 @@ def _integers(writer: Writer) -> Iterator[tuple[str, Expr]]:
     for name in sorted(k.letters_in(writer.place.form(proof.gap))):
         if proof.letters.get(name) != "integer":
             continue
-        forms = [writer.place.form(k.letter(name) - gap) for _, relation, gap in proof.conditions if relation == ">="]
+        forms = [
+            writer.place.form(k.letter(name) - gap)
+            for _, relation, gap in proof.conditions
+            if relation == ">="
+        ]
         starts = [form for form in forms if name not in k.letters_in(form)]
         numbers = [form for form in starts if form.constant() is not None]
         if starts:
-            yield name, to_expr(max(numbers, key=lambda form: form.constant()) if numbers else starts[0])
+            yield (
+                name,
+                to_expr(
+                    max(numbers, key=lambda form: form.constant())
+                    if numbers
+                    else starts[0]
+                ),
+            )
 
 
 def _over(search: Search, writer: Writer, name: str, start: Expr) -> bool:
@@ -69,8 +98,16 @@ def _over(search: Search, writer: Writer, name: str, start: Expr) -> bool:
         if not search.vanishes(first, at_start):
             return False
         context = k.put(proof.gap, {name: k.letter("HOLE")})
-        first.fact("=", proof.gap - at_start, "congruent", "HOLE", context, letter, start)
-        first.fact("=", proof.gap, "combine", [], [["1", [proof.gap - at_start]], ["1", [at_start]]])
+        first.fact(
+            "=", proof.gap - at_start, "congruent", "HOLE", context, letter, start
+        )
+        first.fact(
+            "=",
+            proof.gap,
+            "combine",
+            [],
+            [["1", [proof.gap - at_start]], ["1", [at_start]]],
+        )
     elif not at_value(search, first, proof.gap, name, start, strict, 5):
         return False
     later = place.case(">", -gap, lists[1])
@@ -86,9 +123,13 @@ def _over(search: Search, writer: Writer, name: str, start: Expr) -> bool:
     return True
 
 
-def _last_terms(search: Search, place: FactList, form: Form, name: str) -> Iterator[tuple[Any, Expr]]:
+def _last_terms(
+    search: Search, place: FactList, form: Form, name: str
+) -> Iterator[tuple[Any, Expr]]:
     """Yield sums up to the integer, with the equation that splits off their last term."""
-    for atom in dict.fromkeys(a for m in form for a, _ in m if a[0] == "sum" and a[1] != "oo"):
+    for atom in dict.fromkeys(
+        a for m in form for a, _ in m if a[0] == "sum" and a[1] != "oo"
+    ):
         series = of_atom(atom)
         _, index, lo, hi, body = series
         if name not in k.letters_in(hi):
@@ -100,7 +141,13 @@ def _last_terms(search: Search, place: FactList, form: Form, name: str) -> Itera
             break
 
 
-def _step(search: Search, place: FactList, proof: Any, hypothesis: Expr, splits: list[tuple[Any, Expr]]) -> bool:
+def _step(
+    search: Search,
+    place: FactList,
+    proof: Any,
+    hypothesis: Expr,
+    splits: list[tuple[Any, Expr]],
+) -> bool:
     """Prove the statement from its hypothesis for the integer before, and from the sign of the difference."""
     relation = proof.relation
     prepare(search, place, hypothesis)
@@ -113,7 +160,12 @@ def _step(search: Search, place: FactList, proof: Any, hypothesis: Expr, splits:
         held = {m: c for m, c in rest.items() if any(a is atom for a, _ in m)}
         if whole is None or not held:
             continue
-        factor = k.form_of({tuple(f for f in m if f[0] is not atom): c / whole for m, c in held.items()})
+        factor = k.form_of(
+            {
+                tuple(f for f in m if f[0] is not atom): c / whole
+                for m, c in held.items()
+            }
+        )
         rest -= place.scope.product(factor, split)
         terms.append(["1", [to_expr(factor), equation]])
     expr = to_expr(rest)
@@ -130,7 +182,9 @@ def _step(search: Search, place: FactList, proof: Any, hypothesis: Expr, splits:
 MOST_TRIES = 120
 
 
-def pruned(body: list[Any], accepts: Callable[[], bool], most: int = MOST_TRIES) -> None:
+def pruned(
+    body: list[Any], accepts: Callable[[], bool], most: int = MOST_TRIES
+) -> None:
     """Remove facts from a body and from the lists inside it, as long as ``accepts`` returns True without them."""
     tries = iter(range(most))
     for items in reversed(list(_lists(body))):
@@ -174,7 +228,9 @@ class AutomaticProof:
     tried: tuple[str, ...] = ()
 
 
-def also_proves(certificate: dict[str, Any], statement: Statement, start: Any = None) -> bool:
+def also_proves(
+    certificate: dict[str, Any], statement: Statement, start: Any = None
+) -> bool:
     """Test whether the facts of a certificate also prove another statement about the same letters."""
     try:
         header = record_header(statement, start)
@@ -203,7 +259,10 @@ def prove(statement: Statement, effort: int = EFFORT) -> AutomaticProof:
     try:
         plain = from_left_side(statement)
         header = record_header(statement, plain.start)
-    except (ValueError, NotExpressibleError) as error:  # conditions that contradict each other, or that have no form
+    except (
+        ValueError,
+        NotExpressibleError,
+    ) as error:  # conditions that contradict each other, or that have no form
         return AutomaticProof(None, tried=(str(error),))
     open_goals: list[Expr] = []
     for name, way in STRATEGIES:
@@ -213,8 +272,11 @@ def prove(statement: Statement, effort: int = EFFORT) -> AutomaticProof:
         reason = ""
         try:
             writer = book.proof(header, plain, strict=True)
-            if not writer.setting.points.samples:  # the conditions may contradict each other
-                return AutomaticProof(None, tried=("no point that meets the conditions was found",))
+            # the conditions may contradict each other
+            if not writer.setting.points.samples:
+                return AutomaticProof(
+                    None, tried=("no point that meets the conditions was found",)
+                )
             if way(search, writer, open_goals):
                 writer.finish()
                 if accepts(_data(book, writer)):
@@ -235,7 +297,11 @@ def prove(statement: Statement, effort: int = EFFORT) -> AutomaticProof:
 
 
 def _shortened(goal: str) -> str:
-    return goal if len(goal) <= MOST_LETTERS else f"{goal[:MOST_LETTERS]}... ({len(goal)} letters)"
+    return (
+        goal
+        if len(goal) <= MOST_LETTERS
+        else f"{goal[:MOST_LETTERS]}... ({len(goal)} letters)"
+    )
 
 
 def _data(book: CertificateBook, writer: Writer) -> dict[str, Any]:
@@ -276,7 +342,13 @@ def by_lemma(search: Search, writer: Writer, goals: list[Expr]) -> bool:
     header = {key: writer.data[key] for key in ("letters", "conditions")}
     for number, goal in enumerate(goals[:MOST_LEMMAS]):
         name = f"part {number + 1}"
-        said = {"name": name, **header, "lhs": ["q", "0"], "relation": "<=", "rhs": prefix(goal)}
+        said = {
+            "name": name,
+            **header,
+            "lhs": ["q", "0"],
+            "relation": "<=",
+            "rhs": prefix(goal),
+        }
         lemma = Writer(book, said, writer.derivation)
         if inductively(search, lemma):
             lemma.finish()
@@ -289,7 +361,11 @@ def by_lemma(search: Search, writer: Writer, goals: list[Expr]) -> bool:
     return False
 
 
-STRATEGIES = (("from conditions and rules", directly), ("by induction", inductively), ("by a lemma", by_lemma))
+STRATEGIES = (
+    ("from conditions and rules", directly),
+    ("by induction", inductively),
+    ("by a lemma", by_lemma),
+)
 
 
 def prefix(e: Expr) -> Any:
@@ -301,10 +377,15 @@ def prefix(e: Expr) -> Any:
         return ["q", str(parts[0])]
     if op in k.CONSTANTS:
         return op
-    return [op, *(prefix(a) if isinstance(a, k.Row) else a.replace("~", "idx") for a in parts)]
+    return [
+        op,
+        *(prefix(a) if isinstance(a, k.Row) else a.replace("~", "idx") for a in parts),
+    ]
 
 
-def certified(statement: Statement, derivation: Derivation, effort: int = EFFORT) -> Certificate:
+def certified(
+    statement: Statement, derivation: Derivation, effort: int = EFFORT
+) -> Certificate:
     """Return the certificate of a derivation, with a search for lines without a reason if it is needed."""
     first = certify(statement, derivation)
     if first.data is not None:
@@ -313,14 +394,20 @@ def certified(statement: Statement, derivation: Derivation, effort: int = EFFORT
     try:
         second = certify(statement, derivation, search)
     except OutOfEffortError:
-        return replace(first, reason=f"{first.reason}; a search of {effort} goals found no proof of a line")
+        return replace(
+            first,
+            reason=f"{first.reason}; a search of {effort} goals found no proof of a line",
+        )
     return first if second.data is None else second
 
 
 def from_left_side(statement: Statement) -> Derivation:
     """Return a derivation without steps that starts at a statement's left side and assumes all its conditions."""
     domains = {name: statement.domains[name] for name in statement.free}
-    constraints = [*(c for domain in statement.domains.values() for c in domain.constraints), *statement.requires]
+    constraints = [
+        *(c for domain in statement.domains.values() for c in domain.constraints),
+        *statement.requires,
+    ]
     return Derivation(
         name="found automatically",
         whose="ours",
@@ -335,7 +422,13 @@ LINE_EFFORT = 1_500  # goals for one line
 MOST_LINES = 5
 MOST_TRIED = 40  # lines from rules that are tried
 POINTS = 40
-RELATIONS: dict[str | None, Any] = {"<=": "<=", "<": "<=", ">=": ">=", ">": ">=", "=": "="}
+RELATIONS: dict[str | None, Any] = {
+    "<=": "<=",
+    "<": "<=",
+    ">=": ">=",
+    ">": ">=",
+    "=": "=",
+}
 
 
 def next_lines(statement: Statement, chain: Derivation) -> list[str]:
@@ -350,7 +443,13 @@ def next_lines(statement: Statement, chain: Derivation) -> list[str]:
     if _proves(statement, chain.last):
         return [f"{relation} {to_text(statement.rhs)}"]
     symbols = sorted(
-        {s for side in (chain.last, right) for s in side.free_symbols if s.name in chain.variables}, key=str
+        {
+            s
+            for side in (chain.last, right)
+            for s in side.free_symbols
+            if s.name in chain.variables
+        },
+        key=str,
     )
     setting = Setting(chain.variables, symbols, chain.assumptions, POINTS, 0)
     closing: list[str] = []
@@ -360,7 +459,9 @@ def next_lines(statement: Statement, chain: Derivation) -> list[str]:
             continue
         line = f"{relation} {text_of(suggestion.expr)}      by {suggestion.match.rule}"
         follows = len(closing) < MOST_LINES and _proves(statement, suggestion.expr)
-        (closing if follows else others).append(f"{line}      # then the claim follows" if follows else line)
+        (closing if follows else others).append(
+            f"{line}      # then the claim follows" if follows else line
+        )
     return [*closing, *others][:MOST_LINES]
 
 
@@ -370,4 +471,7 @@ def _proves(statement: Statement, left: Any) -> bool:
         lhs = parse(text_of(left))
     except (FormulaError, ValueError):
         return False
-    return prove(replace(statement, lhs=lhs, quantity=None), LINE_EFFORT).certificate is not None
+    return (
+        prove(replace(statement, lhs=lhs, quantity=None), LINE_EFFORT).certificate
+        is not None
+    )

@@ -8,7 +8,13 @@ from typing import Any
 
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.formula import Formula, Name, substitute, to_text
-from dpverify.ledger.records import ORDERS, Claim, Quotation, Relation, RelationToDerived
+from dpverify.ledger.records import (
+    ORDERS,
+    Claim,
+    Quotation,
+    Relation,
+    RelationToDerived,
+)
 from dpverify.ledger.specs import ComparedQuotation, Specs
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.automatic.proofs import certified, from_left_side
@@ -42,27 +48,41 @@ def compared_quotations(specs: Specs) -> Iterator[ComparedQuotation]:
                 yield compared(claim, specs.papers[paper].claims[name], quotation)
 
 
-def compared(claim: ClaimSpec, quoted: ClaimSpec, quotation: Quotation) -> ComparedQuotation:
+def compared(
+    claim: ClaimSpec, quoted: ClaimSpec, quotation: Quotation
+) -> ComparedQuotation:
     """Compare what a claim attributes to another claim with the record of that claim.
 
     Orders are compared up to constants, and with ``O~`` also up to logarithms. Only conditions of the quotation are
     assumed.
     """
-    names: dict[Formula, Formula] = {Name(theirs): Name(ours) for ours, theirs in quotation.letters.items()}
-    own = claim.record.printed if quotation.formula is None else quotation.formula or None
+    names: dict[Formula, Formula] = {
+        Name(theirs): Name(ours) for ours, theirs in quotation.letters.items()
+    }
+    own = (
+        claim.record.printed if quotation.formula is None else quotation.formula or None
+    )
     other = quoted.record.lhs if quotation.side == "lhs" else quoted.record.printed
     attributed = None if own is None else claim.vocabulary.formula(own)
-    printed = None if other is None else substitute(quoted.vocabulary.formula(other), names)
+    printed = (
+        None if other is None else substitute(quoted.vocabulary.formula(other), names)
+    )
     relation = None
     if attributed is not None and printed is not None:
         statement = _statement(claim, quotation, printed, attributed)
         relations = {claim.record.relation, quoted.record.relation}
         is_order = not relations.isdisjoint(ORDERS)
-        relation = _of_orders(statement, "O~" in relations) if is_order else _of_bounds(statement, quoted.record)
+        relation = (
+            _of_orders(statement, "O~" in relations)
+            if is_order
+            else _of_bounds(statement, quoted.record)
+        )
     return ComparedQuotation(claim, quoted, quotation, attributed, printed, relation)
 
 
-def _statement(claim: ClaimSpec, quotation: Quotation, printed: Formula, attributed: Formula) -> Statement:
+def _statement(
+    claim: ClaimSpec, quotation: Quotation, printed: Formula, attributed: Formula
+) -> Statement:
     """Return the statement that both formulas are equal, on the domains of the claim's letters."""
     record = Claim(
         id=f"{claim.record.id}-quotes",
@@ -75,7 +95,9 @@ def _statement(claim: ClaimSpec, quotation: Quotation, printed: Formula, attribu
         printed=to_text(attributed),
         requires=quotation.requires,
     )
-    return ClaimSpec(record=record, paper=claim.paper, vocabulary=claim.vocabulary).statement()
+    return ClaimSpec(
+        record=record, paper=claim.paper, vocabulary=claim.vocabulary
+    ).statement()
 
 
 def _of_bounds(statement: Statement, quoted: Claim) -> RelationToDerived:
@@ -87,7 +109,11 @@ def _of_bounds(statement: Statement, quoted: Claim) -> RelationToDerived:
             return "weaker"
         if _is_certified(replace(statement, relation=stronger)):
             return "stronger"
-    return "differs" if relation_to_derived(statement, from_left_side(statement), None) == "differs" else "undecided"
+    return (
+        "differs"
+        if relation_to_derived(statement, from_left_side(statement), None) == "differs"
+        else "undecided"
+    )
 
 
 def _is_certified(statement: Statement) -> bool:

@@ -42,7 +42,8 @@ class Search(Goals):
         self.whole: FactList | None = None  # the place of the statement, without cases
         self.tried: dict[str, None] = {}  # unproved goals, the latest last
         self._fact_columns: dict[Any, list[FactColumn]] = {}
-        self.open_sums: dict[Expr, None] = {}  # parts of the statement about sums, the simplest first
+        # parts of the statement about sums, the simplest first
+        self.open_sums: dict[Expr, None] = {}
         self._unproved: set[Any] = set()
         self._open: set[Any] = set()
 
@@ -52,46 +53,71 @@ class Search(Goals):
             return True
         if self._open or relation == "!=":
             return False
-        return self.vanishes(place, expr) if relation == "=" else self.search_expr(place, expr, relation == ">")
+        return (
+            self.vanishes(place, expr)
+            if relation == "="
+            else self.search_expr(place, expr, relation == ">")
+        )
 
-    def prove(self, place: FactList, form: Form, strict: bool = False, depth: int = 5) -> bool:
+    def prove(
+        self, place: FactList, form: Form, strict: bool = False, depth: int = 5
+    ) -> bool:
         """Prove a sign by the ways for steps of written proofs. Every call counts as a goal."""
         self.goals_left -= 1
         if self.goals_left < 0:
             raise OutOfEffortError
-        return super().prove(place, form, strict, depth) or (not strict and self._bounded(place, form, depth))
+        return super().prove(place, form, strict, depth) or (
+            not strict and self._bounded(place, form, depth)
+        )
 
     def _bounded(self, place: FactList, form: Form, depth: int) -> bool:
         """Prove the sign of a number minus products of factors that are at most 1."""
         products = [(m, -c) for m, c in form.items() if m]
         left = form.get((), fmpq(0)) - sum(c for _, c in products)
-        if left < 0 or depth < 2 or len(form) < 2 or not all(c > 0 and len(m) > 1 for m, c in products):
+        if (
+            left < 0
+            or depth < 2
+            or len(form) < 2
+            or not all(c > 0 and len(m) > 1 for m, c in products)
+        ):
             return False
         terms = [[str(left), []]]
         for m, c in products:
             before: list[Expr] = []
             for factor in (place.scope.joined((pair,)) for pair in m):
                 less = k.ONE - factor
-                if not (super().prove(place, factor, False) and super().prove(place, less, False)):
+                if not (
+                    super().prove(place, factor, False)
+                    and super().prove(place, less, False)
+                ):
                     return False
                 terms.append([str(c), [*before, to_expr(less)]])
                 before.append(to_expr(factor))
         return place.fact(">=", to_expr(form), "combine", [], terms)
 
-    def combination(self, place: FactList, form: Form, strict: bool, depth: int, products: str = "") -> bool:
+    def combination(
+        self, place: FactList, form: Form, strict: bool, depth: int, products: str = ""
+    ) -> bool:
         """Find weights of known facts, with floats first if there are many."""
         columns = pruned(columns_for(self, place, form, depth, products), form)
         if not all(any(m in c.form for c in columns) for m in form):
             return False
         return write_combination(place, form, strict, columns)
 
-    def search_form(self, place: FactList, form: Form, strict: bool = False, depth: int = DEPTH) -> bool:
+    def search_form(
+        self, place: FactList, form: Form, strict: bool = False, depth: int = DEPTH
+    ) -> bool:
         """Prove that a form is nonnegative, or positive."""
         if self.prove(place, form, strict):
             return True
         key = (place, form.key(), strict, depth, len(place.scope.facts))
         goal = (place, form.key(), strict)
-        if depth <= 0 or len(form) > MOST_TERMS or key in self._unproved or goal in self._open:
+        if (
+            depth <= 0
+            or len(form) > MOST_TERMS
+            or key in self._unproved
+            or goal in self._open
+        ):
             return False
         expr = to_expr(form)
         if not form or place.is_refuted(expr, strict):
@@ -101,9 +127,9 @@ class Search(Goals):
             for way in self.ways:
                 self.goals_left -= COST
                 try:
-                    if way(self, place, place.form(expr), strict, depth) and place.scope.holds(
-                        RELATION[strict], place.form(expr)
-                    ):
+                    if way(
+                        self, place, place.form(expr), strict, depth
+                    ) and place.scope.holds(RELATION[strict], place.form(expr)):
                         return True
                 except k.Refused:
                     continue
@@ -122,7 +148,9 @@ class Search(Goals):
         self.tried[text] = None
         return False
 
-    def search_expr(self, place: FactList, expr: Expr, strict: bool = False, depth: int = DEPTH) -> bool:
+    def search_expr(
+        self, place: FactList, expr: Expr, strict: bool = False, depth: int = DEPTH
+    ) -> bool:
         """Prove the sign of an expression."""
         prepare(self, place, expr)
         return self.search_form(place, place.form(expr), strict, depth)
@@ -132,7 +160,10 @@ class Search(Goals):
         key = (place, form)
         if key not in self._fact_columns:
             self._fact_columns[key] = fact_columns(self, place, form)
-        columns = (replace(column, form=_form_of(place, column)) for column in self._fact_columns[key])
+        columns = (
+            replace(column, form=_form_of(place, column))
+            for column in self._fact_columns[key]
+        )
         return [column for column in columns if column.form]
 
     def vanishes(self, place: FactList, expr: Expr) -> bool:
@@ -142,7 +173,9 @@ class Search(Goals):
             return True
         return self.search_expr(place, expr) and self.search_expr(place, -expr)
 
-    def split(self, place: FactList, gap: Expr, form: Form, strict: bool, depth: int) -> bool:
+    def split(
+        self, place: FactList, gap: Expr, form: Form, strict: bool, depth: int
+    ) -> bool:
         """Prove a sign where an expression is nonnegative, and where it is negative."""
         expr = to_expr(form)
         lists: tuple[list[Any], list[Any]] = ([], [])
@@ -164,7 +197,11 @@ def _form_of(place: FactList, column: FactColumn) -> Form:
 def tighten(place: FactList, assumed: Expr) -> None:
     """Write that an integer above 0 is at least 1."""
     less = place.form(assumed) - k.ONE
-    if place.scope.integer(less) and place.scope.sign(less + k.ONE) == 3 and not place.scope.sign(less) & 1:
+    if (
+        place.scope.integer(less)
+        and place.scope.sign(less + k.ONE) == 3
+        and not place.scope.sign(less) & 1
+    ):
         place.fact(">=", to_expr(less), "whole")
 
 
@@ -174,6 +211,8 @@ def atoms_of(form: Form) -> Iterator[Any]:
     for m in form:
         for atom, exponent in m:
             yield atom
-            inner += [part for part in (exponent, *atom[1:]) if isinstance(part, k.Form)]
+            inner += [
+                part for part in (exponent, *atom[1:]) if isinstance(part, k.Form)
+            ]
     for part in inner:
         yield from atoms_of(part)

@@ -62,10 +62,12 @@ def largest(bound: Bound, start: arb) -> arb | None:
         total = arb(0)
         if not logarithm <= 0:
             return None
-        for key, value in powers.items():  # decreasing powers of y: each is at most its value at the start, or 0
+        # decreasing powers of y: each is at most its value at the start, or 0
+        for key, value in powers.items():
             total += value if key == 0 else (value * start ** to_ball(key)).max(arb(0))
         return _above(total + logarithm * start.log())
-    scale = start ** to_ball(-top)  # the bound is y**top times a sum of decreasing powers
+    # the bound is y**top times a sum of decreasing powers
+    scale = start ** to_ball(-top)
     share = powers.pop(top)
     for key, value in powers.items():
         share += (value * start ** to_ball(key - top)).max(arb(0))
@@ -93,7 +95,13 @@ def shifted(key: fmpq | str, top: fmpq) -> fmpq | str:
 
 def larger(left: Value, right: Value) -> Value:
     """Return the larger of two values, or a ball that contains it."""
-    return left if left >= right else right if right >= left else to_ball(left).max(to_ball(right))
+    return (
+        left
+        if left >= right
+        else right
+        if right >= left
+        else to_ball(left).max(to_ball(right))
+    )
 
 
 def is_zero(value: Value) -> bool:
@@ -103,7 +111,10 @@ def is_zero(value: Value) -> bool:
 
 def top_power(bound: Bound) -> fmpq:
     """Return the largest power of y in a bound, 0 if there is none."""
-    return max((key for key in bound if not isinstance(key, str) and not is_zero(bound[key])), default=fmpq(0))
+    return max(
+        (key for key in bound if not isinstance(key, str) and not is_zero(bound[key])),
+        default=fmpq(0),
+    )
 
 
 def multiplied(left: Bound, right: Bound) -> Bound | None:

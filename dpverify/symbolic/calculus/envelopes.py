@@ -32,7 +32,12 @@ from dpverify.symbolic.calculus.bounds import (
     vanishes,
 )
 from dpverify.symbolic.calculus.integrands import density_formula
-from dpverify.symbolic.exact.numbers import UndecidedError, UnsupportedError, Value, to_ball
+from dpverify.symbolic.exact.numbers import (
+    UndecidedError,
+    UnsupportedError,
+    Value,
+    to_ball,
+)
 from dpverify.symbolic.exact.sums import Closure, Env
 
 Y: Final = "#y"  # no symbol of a paper has this name
@@ -47,7 +52,8 @@ class Envelope:
 
     low: Bound | None = None
     high: Bound | None = None
-    log_low: Bound | None = None  # bound of the logarithm of the absolute value, which is then not 0
+    # bound of the logarithm of the absolute value, which is then not 0
+    log_low: Bound | None = None
     log_high: Bound | None = None
     sign: int = 0  # 1: at least 0; -1: at most 0
 
@@ -84,14 +90,18 @@ class Enveloping:
             case Bin("*", left, right):
                 return self._product(self.of(left), self.of(right))
             case Bin("/", left, right):
-                return self._product(self.of(left), self._power(self.of(right), fmpq(-1)))
+                return self._product(
+                    self.of(left), self._power(self.of(right), fmpq(-1))
+                )
             case Bin("**", base, exponent) if Y not in free_names(exponent):
                 return self._power(self.of(base), self.compiled(exponent)(self.env))
             case Bin("**", base, exponent):
                 return self._exp(self._product(self.of(exponent), self._log(base)))
             case Call(name, args):
                 return self._call(name, args)
-        raise UnsupportedError(f"how {type(node).__name__.lower()}s grow with their letter is not known")
+        raise UnsupportedError(
+            f"how {type(node).__name__.lower()}s grow with their letter is not known"
+        )
 
     def _call(self, name: str, args: tuple[Formula, ...]) -> Envelope:
         match name:
@@ -100,13 +110,17 @@ class Enveloping:
             case "log":
                 return self._log(args[0])
             case "log2":
-                return self._product(self._log(args[0]), self._constant(1 / arb.const_log2()))
+                return self._product(
+                    self._log(args[0]), self._constant(1 / arb.const_log2())
+                )
             case "sqrt":
                 return self._power(self.of(args[0]), fmpq(1, 2))
             case "abs":
                 return self._abs(self.of(args[0]))
             case "min":
-                return _negative(self._largest_of([_negative(self.of(arg)) for arg in args]))
+                return _negative(
+                    self._largest_of([_negative(self.of(arg)) for arg in args])
+                )
             case "max":
                 return self._largest_of([self.of(arg) for arg in args])
             case "tanh" | "erf":
@@ -119,7 +133,9 @@ class Enveloping:
                 return self._normal_cdf(self.of(args[0]))
             case "density":
                 return self.of(density_formula(*args))
-            case "renyi" | "renyi_of" if all(Y not in free_names(arg) for arg in args[:-1]):
+            case "renyi" | "renyi_of" if all(
+                Y not in free_names(arg) for arg in args[:-1]
+            ):
                 return Envelope(low=constant(self._renyi_at_least(name, args)), sign=1)
         raise UnsupportedError(f"how {name} grows is not known")
 
@@ -129,7 +145,9 @@ class Enveloping:
         least = None if order is None else smallest(order, self.start)
         if least is None or not least > 1:
             return fmpq(0)
-        smallest_divergence = self.compiled(Call(name, (*args[:-1], Name(ORDER))))({**self.env, ORDER: exactly(least)})
+        smallest_divergence = self.compiled(Call(name, (*args[:-1], Name(ORDER))))(
+            {**self.env, ORDER: exactly(least)}
+        )
         return to_ball(smallest_divergence).lower()
 
     def _constant(self, value: Value) -> Envelope:
@@ -141,11 +159,18 @@ class Enveloping:
         log_low = constant(size.log()) if size > 0 else None
         if isinstance(value, fmpq) and value == fmpq(1):
             log_low = constant(fmpq(0))
-        log_high = log_low or (constant(size.upper().log()) if size.upper() > 0 else VANISHING)
+        log_high = log_low or (
+            constant(size.upper().log()) if size.upper() > 0 else VANISHING
+        )
         value_bound = constant(value)
         return Envelope(value_bound, value_bound, log_low, log_high, sign)
 
-    def _value(self, low: Bound | None, high: Bound | None = None, known: Envelope | None = None) -> Envelope:
+    def _value(
+        self,
+        low: Bound | None,
+        high: Bound | None = None,
+        known: Envelope | None = None,
+    ) -> Envelope:
         """Return the envelope of a value between two bounds, or equal to one bound, combined with a known envelope."""
         high = low if high is None and known is None else high
         known = known or Envelope()
@@ -162,7 +187,11 @@ class Enveloping:
                 sign = direction
             log_low = log_low or log_of_least
         if log_high is None and low is not None and high is not None:
-            log_high = self._size(high) if low is high else self._join(self._size(low), self._size(high))
+            log_high = (
+                self._size(high)
+                if low is high
+                else self._join(self._size(low), self._size(high))
+            )
         if log_low is None and low is not None and low is high:
             log_low = self._log_of_term(low)
         return self._with_values(Envelope(low, high, log_low, log_high, sign))
@@ -183,7 +212,10 @@ class Enveloping:
         top = top_power(low)
         logarithm = low.get(LOG, fmpq(0))
         if is_zero(logarithm) or (top > 0 and logarithm >= 0):
-            share = smallest({shifted(key, top): value for key, value in low.items() if key != LOG}, self.start)
+            share = smallest(
+                {shifted(key, top): value for key, value in low.items() if key != LOG},
+                self.start,
+            )
             if share is not None and share > 0:
                 return {LOG: top, fmpq(0): share.log()}
         least = smallest(low, self.start)
@@ -206,8 +238,12 @@ class Enveloping:
     def _with_values(self, known: Envelope) -> Envelope:
         """Add bounds of the value that follow from its size."""
         low, high = known.low, known.high
-        size = None if known.log_high is None else self._from_log(known.log_high, largest)
-        least = None if known.log_low is None else self._from_log(known.log_low, smallest)
+        size = (
+            None if known.log_high is None else self._from_log(known.log_high, largest)
+        )
+        least = (
+            None if known.log_low is None else self._from_log(known.log_low, smallest)
+        )
         zero = constant(fmpq(0))
         if known.sign >= 0 and high is None:
             high = size
@@ -222,7 +258,9 @@ class Enveloping:
             high = size if high is None else high
         return Envelope(low, high, known.log_low, known.log_high, known.sign)
 
-    def _from_log(self, bound: Bound, end: Callable[[Bound, arb], arb | None]) -> Bound | None:
+    def _from_log(
+        self, bound: Bound, end: Callable[[Bound, arb], arb | None]
+    ) -> Bound | None:
         """Return a bound of exp(bound): a power of y if log(y) has an exact coefficient, otherwise a constant."""
         power = bound.get(LOG, fmpq(0))
         others = {key: value for key, value in bound.items() if key != LOG}
@@ -247,12 +285,20 @@ class Enveloping:
             if gap is not None:
                 return plus(large, constant(gap.exp().log1p()))
         keys = left.keys() | right.keys()
-        most = {key: larger(left.get(key, fmpq(0)), right.get(key, fmpq(0))) for key in keys}
+        most = {
+            key: larger(left.get(key, fmpq(0)), right.get(key, fmpq(0))) for key in keys
+        }
         return plus(most, constant(arb.const_log2()))
 
     def _sum(self, left: Envelope, right: Envelope) -> Envelope:
-        low = None if left.low is None or right.low is None else plus(left.low, right.low)
-        high = None if left.high is None or right.high is None else plus(left.high, right.high)
+        low = (
+            None if left.low is None or right.low is None else plus(left.low, right.low)
+        )
+        high = (
+            None
+            if left.high is None or right.high is None
+            else plus(left.high, right.high)
+        )
         if left.is_exact and right.is_exact:
             high = low
         log_high = self._join(left.log_high, right.log_high)
@@ -266,7 +312,11 @@ class Enveloping:
                 log_low = right.log_low if gap is not None and gap < 0 else left.log_low
         else:
             for large, small in ((left, right), (right, left)):
-                if large.log_low is None or small.log_high is None or log_low is not None:
+                if (
+                    large.log_low is None
+                    or small.log_high is None
+                    or log_low is not None
+                ):
                     continue
                 gap = largest(plus(small.log_high, large.log_low, -1), self.start)
                 if gap is not None and gap < 0:
@@ -277,29 +327,57 @@ class Enveloping:
         exact = self._value(low, low) if low is not None and low is high else None
         if exact is not None and (exact.log_low is not None or log_low is None):
             return exact  # the sum bounds its size better than its terms do
-        return self._value(low, high, Envelope(log_low=log_low, log_high=log_high, sign=sign))
+        return self._value(
+            low, high, Envelope(log_low=log_low, log_high=log_high, sign=sign)
+        )
 
     def _product(self, left: Envelope, right: Envelope) -> Envelope:
-        log_low = None if left.log_low is None or right.log_low is None else plus(left.log_low, right.log_low)
-        log_high = None if left.log_high is None or right.log_high is None else plus(left.log_high, right.log_high)
+        log_low = (
+            None
+            if left.log_low is None or right.log_low is None
+            else plus(left.log_low, right.log_low)
+        )
+        log_high = (
+            None
+            if left.log_high is None or right.log_high is None
+            else plus(left.log_high, right.log_high)
+        )
         sign = left.sign * right.sign
         known = Envelope(log_low=log_low, log_high=log_high, sign=sign)
-        if left.low is not None and right.low is not None and left.is_exact and right.is_exact:
+        if (
+            left.low is not None
+            and right.low is not None
+            and left.is_exact
+            and right.is_exact
+        ):
             value = multiplied(left.low, right.low)
             if value is not None:
                 return self._value(value, value, known)
         for factor, others in ((left, right), (right, left)):
-            if factor.low is not None and factor.is_exact and factor.low.keys() <= {fmpq(0)} and factor.sign != 0:
+            if (
+                factor.low is not None
+                and factor.is_exact
+                and factor.low.keys() <= {fmpq(0)}
+                and factor.sign != 0
+            ):
                 number = factor.low.get(fmpq(0), fmpq(0))
-                ends = (others.low, others.high) if factor.sign > 0 else (others.high, others.low)
-                low, high = (None if end is None else times(end, number) for end in ends)
+                ends = (
+                    (others.low, others.high)
+                    if factor.sign > 0
+                    else (others.high, others.low)
+                )
+                low, high = (
+                    None if end is None else times(end, number) for end in ends
+                )
                 return self._value(low, low if others.is_exact else high, known)
         return self._with_values(known)
 
     def _power(self, base: Envelope, exponent: Value) -> Envelope:
         if exponent == 0:
             return self._constant(fmpq(1))
-        whole = int(exponent.p) if isinstance(exponent, fmpq) and exponent.q == 1 else None
+        whole = (
+            int(exponent.p) if isinstance(exponent, fmpq) and exponent.q == 1 else None
+        )
         if not (exponent > 0 or exponent < 0):
             raise UndecidedError("an exponent may be 0")
         if whole is None and base.sign != 1:
@@ -311,13 +389,31 @@ class Enveloping:
             result = base
             for _ in range(whole - 1):
                 result = self._product(result, base)
-            return Envelope(result.low, result.high, result.log_low, result.log_high, sign or result.sign)
-        ends = (base.log_low, base.log_high) if exponent > 0 else (base.log_high, base.log_low)
-        log_low, log_high = (None if end is None else times(end, exponent) for end in ends)
+            return Envelope(
+                result.low,
+                result.high,
+                result.log_low,
+                result.log_high,
+                sign or result.sign,
+            )
+        ends = (
+            (base.log_low, base.log_high)
+            if exponent > 0
+            else (base.log_high, base.log_low)
+        )
+        log_low, log_high = (
+            None if end is None else times(end, exponent) for end in ends
+        )
         known = Envelope(log_low=log_low, log_high=log_high, sign=sign)
         if exponent == -1 and base.low is not None and base.is_exact:
-            terms = [(key, value) for key, value in base.low.items() if not is_zero(value)]
-            if len(terms) == 1 and not isinstance(terms[0][0], str) and base.log_low is not None:
+            terms = [
+                (key, value) for key, value in base.low.items() if not is_zero(value)
+            ]
+            if (
+                len(terms) == 1
+                and not isinstance(terms[0][0], str)
+                and base.log_low is not None
+            ):
                 (key, value), *_ = terms
                 assert isinstance(key, fmpq)
                 inverse: Bound = {-key: 1 / value}
@@ -326,10 +422,20 @@ class Enveloping:
 
     def _exp(self, arg: Envelope) -> Envelope:
         low = None
-        if arg.low is not None and (least := smallest(arg.low, self.start)) is not None and least >= 0:
+        if (
+            arg.low is not None
+            and (least := smallest(arg.low, self.start)) is not None
+            and least >= 0
+        ):
             square = multiplied(arg.low, arg.low)  # exp(a) >= 1 + a + a**2/2 for a >= 0
-            low = None if square is None else plus(plus(constant(fmpq(1)), arg.low), square, fmpq(1, 2))
-        return self._with_values(Envelope(low=low, log_low=arg.low, log_high=arg.high, sign=1))
+            low = (
+                None
+                if square is None
+                else plus(plus(constant(fmpq(1)), arg.low), square, fmpq(1, 2))
+            )
+        return self._with_values(
+            Envelope(low=low, log_low=arg.low, log_high=arg.high, sign=1)
+        )
 
     def _log(self, node: Formula) -> Envelope:
         arg = self.of(node)
@@ -347,7 +453,9 @@ class Enveloping:
                         size = self.of(other).log_high
                         most = None if size is None else largest(size, self.start)
                         if size is not None and most is not None and most < 0:
-                            return Envelope(log_high=plus(size, constant(-((-most.exp()).log1p()))))
+                            return Envelope(
+                                log_high=plus(size, constant(-((-most.exp()).log1p())))
+                            )
         return None
 
     def _abs(self, arg: Envelope) -> Envelope:
@@ -355,7 +463,9 @@ class Enveloping:
             return arg
         if arg.sign == -1:
             return _negative(arg)
-        return self._with_values(Envelope(log_low=arg.log_low, log_high=arg.log_high, sign=1))
+        return self._with_values(
+            Envelope(log_low=arg.log_low, log_high=arg.log_high, sign=1)
+        )
 
     def _largest_of(self, parts: list[Envelope]) -> Envelope:
         best = parts[0]
@@ -369,16 +479,30 @@ class Enveloping:
                     high = part.high
                 elif other_gap is not None and other_gap <= 0:
                     high = best.high
-            sign = 1 if 1 in {best.sign, part.sign} else -1 if best.sign == part.sign == -1 else 0
+            sign = (
+                1
+                if 1 in {best.sign, part.sign}
+                else -1
+                if best.sign == part.sign == -1
+                else 0
+            )
             low = best.low if part.low is None else part.low
             if best.low is not None and part.low is not None:
                 gap = largest(plus(part.low, best.low, -1), self.start)
                 low = best.low if gap is not None and gap <= 0 else part.low
             log_high = self._join(best.log_high, part.log_high)
-            if best.sign == part.sign == -1 and best.log_high is not None and part.log_high is not None:
+            if (
+                best.sign == part.sign == -1
+                and best.log_high is not None
+                and part.log_high is not None
+            ):
                 gap = largest(plus(best.log_high, part.log_high, -1), self.start)
-                log_high = best.log_high if gap is not None and gap <= 0 else part.log_high
-            best = self._value(low, high if both_high else None, Envelope(log_high=log_high, sign=sign))
+                log_high = (
+                    best.log_high if gap is not None and gap <= 0 else part.log_high
+                )
+            best = self._value(
+                low, high if both_high else None, Envelope(log_high=log_high, sign=sign)
+            )
         return best
 
     def _normal_cdf(self, arg: Envelope) -> Envelope:
@@ -390,11 +514,19 @@ class Enveloping:
             if square is not None:
                 log_high = times(square, fmpq(-1, 2))
         least = None if arg.low is None else smallest(arg.low, self.start)
-        log_low = None if least is None else constant(((-least / arb(2).sqrt()).erfc() / 2).lower().log())
-        return self._with_values(Envelope(None, constant(fmpq(1)), log_low, log_high, 1))
+        log_low = (
+            None
+            if least is None
+            else constant(((-least / arb(2).sqrt()).erfc() / 2).lower().log())
+        )
+        return self._with_values(
+            Envelope(None, constant(fmpq(1)), log_low, log_high, 1)
+        )
 
 
 def _negative(known: Envelope) -> Envelope:
     low = None if known.high is None else times(known.high, -1)
-    high = low if known.is_exact else None if known.low is None else times(known.low, -1)
+    high = (
+        low if known.is_exact else None if known.low is None else times(known.low, -1)
+    )
     return Envelope(low, high, known.log_low, known.log_high, -known.sign)

@@ -55,7 +55,8 @@ BITS = 128
 GAP_BITS = 44  # target for the relative gap between the ends of an infimum
 MOST_CELLS = 400
 WORK = 40  # cost of a part of the formula on a cell, relative to its cost at a point
-NEAR_BITS, FAR_BITS = 4, 4  # binary logarithms of the first distances of cells next to an end and to infinity
+# binary logarithms of the first distances of cells next to an end and to infinity
+NEAR_BITS, FAR_BITS = 4, 4
 FARTHEST = 1024
 ANCHOR = "#anchor"
 _ONE = Num(Fraction(1))
@@ -90,7 +91,9 @@ class _Cell:
 class ExtremumValue:
     """An infimum or a supremum as a function of the values of its free variables."""
 
-    def __init__(self, node: Infimum | Supremum, compiled: Callable[[Formula], Closure]) -> None:
+    def __init__(
+        self, node: Infimum | Supremum, compiled: Callable[[Formula], Closure]
+    ) -> None:
         self.is_infimum = isinstance(node, Infimum)
         self.body = node.body if self.is_infimum else Neg(node.body)
         self.index = node.index
@@ -100,9 +103,13 @@ class ExtremumValue:
         self.hi = compiled(node.hi)
         self.parts = sum(1 for _ in walk(node.body))
         self.names = sorted(free_names(node))
-        self.is_cached = all(part.name in BUILTINS for part in walk(node) if isinstance(part, Call))
+        self.is_cached = all(
+            part.name in BUILTINS for part in walk(node) if isinstance(part, Call)
+        )
         place = f"{to_text(node.lo)} < {node.index} < {to_text(node.hi)}"
-        self.description = f"the {BINDERS[type(node)]} of {to_text(node.body)} over {place}"
+        self.description = (
+            f"the {BINDERS[type(node)]} of {to_text(node.body)} over {place}"
+        )
 
     def __call__(self, env: Env) -> Value:
         """Return a ball that contains the extremum."""
@@ -119,7 +126,8 @@ class ExtremumValue:
             try:
                 lower, upper = self._infimum(env)
             except (DomainError, UnsupportedError, UndecidedError) as error:
-                is_final = isinstance(error, UndecidedError)  # the precision is fixed here
+                # the precision is fixed here
+                is_final = isinstance(error, UndecidedError)
                 kind = UnsupportedError if is_final else type(error)
                 raise kind(f"{self.description}: {str(error).rstrip('.')}.") from None
             value = lower.union(upper)
@@ -129,7 +137,8 @@ class ExtremumValue:
         """Return a lower bound of the formula on the whole interval, and its least value at the tried points."""
         cells = self._first_cells(env)
         count = itertools.count()
-        heap: list[tuple[arb, int, _Cell]] = []  # bounds are compared exactly: floats would confuse the smallest
+        # bounds are compared exactly: floats would confuse the smallest
+        heap: list[tuple[arb, int, _Cell]] = []
         upper = OO
         for cell in cells:
             heapq.heappush(heap, self._entry(env, cell, next(count)))
@@ -149,9 +158,13 @@ class ExtremumValue:
                 heapq.heappush(heap, self._entry(env, part, next(count)))
         lower = heap[0][0]
         if not upper < OO:
-            raise UnsupportedError("its formula has no known value at the numbers that were tried")
+            raise UnsupportedError(
+                "its formula has no known value at the numbers that were tried"
+            )
         if not lower > -OO:
-            raise UnsupportedError(f"no bound of its formula is known for all {self.index}; it may have none")
+            raise UnsupportedError(
+                f"no bound of its formula is known for all {self.index}; it may have none"
+            )
         return lower.min(upper), upper
 
     def _first_cells(self, env: Env) -> list[_Cell]:
@@ -173,13 +186,23 @@ class ExtremumValue:
                 (_Half(high, -1), exactly((to_ball(high) - middle).upper())),
             )
             near = width / 2**NEAR_BITS
-            return [cell for half, end in halves for cell in _near_and_inside(half, min(near, end / 2), end)]
+            return [
+                cell
+                for half, end in halves
+                for cell in _near_and_inside(half, min(near, end / 2), end)
+            ]
         if low > -OO or high < OO:
             half = _Half(low, 1) if low > -OO else _Half(high, -1)
-            return [*_near_and_inside(half, 1 / fmpq(2) ** NEAR_BITS, start), _Cell(half, "far", start, zero)]
+            return [
+                *_near_and_inside(half, 1 / fmpq(2) ** NEAR_BITS, start),
+                _Cell(half, "far", start, zero),
+            ]
         cells = []
         for half in (_Half(zero, 1), _Half(zero, -1)):
-            cells += [_Cell(half, "inside", zero, start), _Cell(half, "far", start, zero)]
+            cells += [
+                _Cell(half, "inside", zero, start),
+                _Cell(half, "far", start, zero),
+            ]
         return cells
 
     def _inside(self, cell: _Cell) -> fmpq:
@@ -190,7 +213,9 @@ class ExtremumValue:
             case "far":
                 return cell.left**2
             case _ if cell.left > 0 and cell.right > 4 * cell.left:
-                return cell.left * fmpq(2) ** (int((cell.right / cell.left).floor()).bit_length() // 2)
+                return cell.left * fmpq(2) ** (
+                    int((cell.right / cell.left).floor()).bit_length() // 2
+                )
             case _:
                 return (cell.left + cell.right) / 2
 
@@ -200,14 +225,23 @@ class ExtremumValue:
         if cell.place == "near":
             if point < fmpq(1, 2**FARTHEST):
                 return []
-            return [_Cell(half, "near", fmpq(0), point), _Cell(half, "inside", point, cell.right)]
+            return [
+                _Cell(half, "near", fmpq(0), point),
+                _Cell(half, "inside", point, cell.right),
+            ]
         if cell.place == "far":
             if point > fmpq(2) ** FARTHEST:
                 return []
-            return [_Cell(half, "inside", cell.left, point), _Cell(half, "far", point, fmpq(0))]
+            return [
+                _Cell(half, "inside", cell.left, point),
+                _Cell(half, "far", point, fmpq(0)),
+            ]
         if (cell.right - cell.left) * fmpq(2) ** (BITS // 2) < cell.right:
             return []
-        return [_Cell(half, "inside", cell.left, point), _Cell(half, "inside", point, cell.right)]
+        return [
+            _Cell(half, "inside", cell.left, point),
+            _Cell(half, "inside", point, cell.right),
+        ]
 
     def _entry(self, env: Env, cell: _Cell, number: int) -> tuple[arb, int, _Cell]:
         return (self._lower(env, cell), number, cell)
@@ -216,7 +250,10 @@ class ExtremumValue:
         """Return a lower bound of the formula on a cell, -oo if none is known."""
         spend(WORK * self.parts)
         bounds: list[arb | None] = []
-        ways = {"inside": (self._lower_inside,), "near": (self._lower_at_end, self._lower_inside)}
+        ways = {
+            "inside": (self._lower_inside,),
+            "near": (self._lower_at_end, self._lower_inside),
+        }
         for way in ways.get(cell.place, (self._lower_at_end,)):
             try:
                 bounds.append(way(env, cell))
@@ -225,12 +262,18 @@ class ExtremumValue:
                     raise
             except EvaluationError:
                 bounds.append(None)
-        return max((bound for bound in bounds if bound is not None and bound.is_finite()), default=-OO)
+        return max(
+            (bound for bound in bounds if bound is not None and bound.is_finite()),
+            default=-OO,
+        )
 
     def _lower_inside(self, env: Env, cell: _Cell) -> arb:
         """Bound the formula on a cell by an enclosure of its values, and by its slopes if they are known."""
         half = cell.half
-        ends = [to_ball(half.anchor) + half.sign * arb(end) for end in (cell.left, cell.right)]
+        ends = [
+            to_ball(half.anchor) + half.sign * arb(end)
+            for end in (cell.left, cell.right)
+        ]
         sloping = Sloping(self.index, env, self.compiled)
         whole = sloping.of(self.body, ends[0].union(ends[1]))
         lower = whole.value.lower()
@@ -243,7 +286,9 @@ class ExtremumValue:
                 value = sloping.of(self.body, center).value
             except EvaluationError:
                 continue
-            distances = [half.sign * (arb(end) - arb(point)) for end in (cell.left, cell.right)]
+            distances = [
+                half.sign * (arb(end) - arb(point)) for end in (cell.left, cell.right)
+            ]
             bound = (value + whole.slope * distances[0].union(distances[1])).lower()
             if bound.is_finite() and (not lower.is_finite() or bound > lower):
                 lower = bound
@@ -253,12 +298,18 @@ class ExtremumValue:
         """Bound the formula next to an end, or to infinity, by its envelope."""
         is_far = cell.place == "far"
         distance: Formula = Name(Y) if is_far else Bin("/", _ONE, Name(Y))
-        letter: Formula = Bin("+" if cell.half.sign > 0 else "-", Name(ANCHOR), distance)
+        letter: Formula = Bin(
+            "+" if cell.half.sign > 0 else "-", Name(ANCHOR), distance
+        )
         if cell.half.anchor == 0:
             letter = distance if cell.half.sign > 0 else Neg(distance)
         start = arb(cell.left) if is_far else arb((1 / cell.right).floor())
         formula = substitute(self.body, {Name(self.index): letter})
-        low = Enveloping(self.compiled, {**env, ANCHOR: cell.half.anchor}, start).of(formula).low
+        low = (
+            Enveloping(self.compiled, {**env, ANCHOR: cell.half.anchor}, start)
+            .of(formula)
+            .low
+        )
         return None if low is None else smallest(low, start)
 
     def _at_number(self, env: Env, half: _Half, distance: fmpq) -> arb | None:
@@ -269,7 +320,9 @@ class ExtremumValue:
             value = to_ball(self.at({**env, self.index: number}))
         except DomainError as error:
             where = f"{self.index} = {to_ball(number).str(6, radius=False)}"
-            raise DomainError(f"its formula has no value at {where} ({str(error).rstrip('.')})") from None
+            raise DomainError(
+                f"its formula has no value at {where} ({str(error).rstrip('.')})"
+            ) from None
         except WorkLimitError:
             raise
         except EvaluationError:

@@ -28,7 +28,15 @@ from dpverify.ledger.formula import (
     to_text,
     walk,
 )
-from dpverify.symbolic.calculus.bounds import LOG, Bound, exactly, largest, plus, smallest, vanishes
+from dpverify.symbolic.calculus.bounds import (
+    LOG,
+    Bound,
+    exactly,
+    largest,
+    plus,
+    smallest,
+    vanishes,
+)
 from dpverify.symbolic.calculus.envelopes import Envelope, Enveloping, Y
 from dpverify.symbolic.calculus.integrands import UNKNOWN, Integrand, integrand
 from dpverify.symbolic.exact.numbers import (
@@ -46,7 +54,8 @@ from dpverify.symbolic.exact.numbers import (
 )
 from dpverify.symbolic.exact.sums import Closure, Env
 
-BITS = (96, 192)  # working precision for values that are requested with up to 256 bits, and with more
+# working precision for values that are requested with up to 256 bits, and with more
+BITS = (96, 192)
 GOAL_BITS = (64, 128)  # bits of the value
 WORK = 3  # cost of a part of a formula for a complex variable, relative to a real one
 MOST_EVALUATIONS = 20_000  # limit of one call of acb.integral
@@ -76,7 +85,9 @@ class IntegralValue:
         self.compiled = compiled
         self.parts = sum(1 for _ in walk(node.body))
         self.names = sorted(free_names(node))
-        self.is_cached = all(part.name in BUILTINS for part in walk(node) if isinstance(part, Call))
+        self.is_cached = all(
+            part.name in BUILTINS for part in walk(node) if isinstance(part, Call)
+        )
         self.lo = compiled(node.lo)
         self.hi = compiled(node.hi)
         self.description = f"the integral of {to_text(node.body)} over {node.index}"
@@ -101,13 +112,16 @@ class IntegralValue:
             if low == high:
                 return ZERO
             if not (low < high or low > high):
-                raise UndecidedError(f"{self.description}: which of its limits is larger.")
+                raise UndecidedError(
+                    f"{self.description}: which of its limits is larger."
+                )
             try:
                 if low > high:
                     return -self._integral_between(env, high, low, level)
                 return self._integral_between(env, low, high, level)
             except (DomainError, UnsupportedError, UndecidedError) as error:
-                is_final = isinstance(error, UndecidedError) and level == len(BITS) - 1  # more bits do not help
+                # more bits do not help
+                is_final = isinstance(error, UndecidedError) and level == len(BITS) - 1
                 kind = UnsupportedError if is_final else type(error)
                 raise kind(f"{self.description}: {str(error).rstrip('.')}.") from None
 
@@ -129,7 +143,14 @@ class IntegralValue:
             return total + self._finite(env, function, middle, to_ball(high), level)
         return total + self._infinite(env, function, middle, 1, level)
 
-    def _infinite(self, env: Env, function: Integrand, base: arb, direction: _Direction, level: int) -> arb:
+    def _infinite(
+        self,
+        env: Env,
+        function: Integrand,
+        base: arb,
+        direction: _Direction,
+        level: int,
+    ) -> arb:
         """Integrate from a point to infinity."""
         near = base + direction
         first, last = (base, near) if direction > 0 else (near, base)
@@ -137,7 +158,9 @@ class IntegralValue:
             env, function, _End(base, direction, is_infinite=True, first=arb(0)), level
         )
 
-    def _finite(self, env: Env, function: Integrand, low: arb, high: arb, level: int) -> arb:
+    def _finite(
+        self, env: Env, function: Integrand, low: arb, high: arb, level: int
+    ) -> arb:
         """Integrate between two points: directly if the enclosure is finite, otherwise from the middle outwards."""
         value = self._enclosure(function, low, high, level)
         if value.is_finite():
@@ -154,28 +177,41 @@ class IntegralValue:
                 total += value
             else:
                 first = -abs(base - middle).log()
-                end = _End(base, 1 if direction > 0 else -1, is_infinite=False, first=first)
+                end = _End(
+                    base, 1 if direction > 0 else -1, is_infinite=False, first=first
+                )
                 total += self._integral_to_end(env, function, end, level)
         return total
 
     def _check_inside(self, env: Env, low: arb, high: arb) -> None:
         """Raise an UnsupportedError if the formula has no value at one of a few points between the limits."""
         body = self.compiled(self.node.body)
-        for share in (fmpq(1, 2), fmpq(1, 4), fmpq(3, 4), fmpq(1, 2**20), 1 - fmpq(1, 2**20)):
+        for share in (
+            fmpq(1, 2),
+            fmpq(1, 4),
+            fmpq(3, 4),
+            fmpq(1, 2**20),
+            1 - fmpq(1, 2**20),
+        ):
             point = exactly((low + (high - low) * arb(share)).mid())
             try:
                 _value_at(env, body, self.node.index, point)
             except DomainError as error:
                 where = f"{self.node.index} = {float(Fraction(int(point.p), int(point.q))):.4g}"
-                reason = f"its formula has no value at {where} ({str(error).rstrip('.')})"
-                raise UnsupportedError(f"{reason}; such a point can only be a limit of the integral") from None
+                reason = (
+                    f"its formula has no value at {where} ({str(error).rstrip('.')})"
+                )
+                raise UnsupportedError(
+                    f"{reason}; such a point can only be a limit of the integral"
+                ) from None
 
     def _enclosure(self, function: Integrand, low: arb, high: arb, level: int) -> arb:
         """Integrate between two points. The result is not finite if this fails.
 
         Limits that are inexact balls are replaced by their midpoints, and the difference is added.
         """
-        errors: list[BaseException] = []  # acb.integral does not propagate them reliably
+        # acb.integral does not propagate them reliably
+        errors: list[BaseException] = []
 
         def counted_function(z: acb, analytic: bool) -> acb:
             if errors:
@@ -203,7 +239,10 @@ class IntegralValue:
             ).real
             if errors:
                 raise errors[0]
-            if not total.is_finite() or total.rel_accuracy_bits() >= GOAL_BITS[level] // 2:
+            if (
+                not total.is_finite()
+                or total.rel_accuracy_bits() >= GOAL_BITS[level] // 2
+            ):
                 break
             tolerance = abs(total).upper() * arb(2) ** -GOAL_BITS[level]
             if not tolerance > 0:
@@ -213,7 +252,9 @@ class IntegralValue:
                 total += sign * (point - limit) * function(acb(limit), False).real
         return total
 
-    def _integral_to_end(self, env: Env, function: Integrand, end: _End, level: int) -> arb:
+    def _integral_to_end(
+        self, env: Env, function: Integrand, end: _End, level: int
+    ) -> arb:
         """Integrate from a point to an end: over the logarithm of y up to a start, with a bound of the tail."""
         start, tail = self._tail(env, end, arb(2) ** -TAIL_BITS)
         total = self._up_to(function, end, start, level)
@@ -232,17 +273,22 @@ class IntegralValue:
             distance = (sign * u).exp()
             return function(base + end.direction * distance, analytic) * distance
 
-        bits = 0 if end.is_infinite else int(start.man_exp()[1]) + 1  # next to the end, digits cancel
+        # next to the end, digits cancel
+        bits = 0 if end.is_infinite else int(start.man_exp()[1]) + 1
         with working_precision(int(ctx.prec) + bits):
             value = self._enclosure(by_logarithm, end.first, start.log(), level)
         if not value.is_finite():
-            raise UnsupportedError("its formula is not known to be defined and bounded inside of the interval")
+            raise UnsupportedError(
+                "its formula is not known to be defined and bounded inside of the interval"
+            )
         return value
 
     def _tail(self, env: Env, end: _End, goal: arb) -> tuple[arb, arb]:
         """Return a start and a bound of the integral of the absolute value beyond it."""
         best: tuple[arb, arb] | None = None
-        reason: EvaluationError = UnsupportedError("how it falls towards an end is not known")
+        reason: EvaluationError = UnsupportedError(
+            "how it falls towards an end is not known"
+        )
         for exponent in START_EXPONENTS:
             start = arb(2) ** exponent
             if not start.log() > end.first:
@@ -258,7 +304,9 @@ class IntegralValue:
             if tail is None:
                 if _is_divergent(envelope, start):
                     raise DomainError("it diverges")
-                reason = UnsupportedError("no finite bound of its tail is known; it may diverge")
+                reason = UnsupportedError(
+                    "no finite bound of its tail is known; it may diverge"
+                )
                 continue
             if best is None or tail < best[1]:
                 best = (start, tail)
@@ -270,7 +318,9 @@ class IntegralValue:
 
     def envelope(self, env: Env, end: _End, start: arb) -> Envelope:
         """Return the envelope in y of the formula times the derivative of the variable with respect to y."""
-        distance: Formula = Name(Y) if end.is_infinite else Bin("/", Num(Fraction(1)), Name(Y))
+        distance: Formula = (
+            Name(Y) if end.is_infinite else Bin("/", Num(Fraction(1)), Name(Y))
+        )
         letter: Formula = Bin("+" if end.direction > 0 else "-", Name(BASE), distance)
         base: Value = exactly(end.base) if end.base.is_exact() else end.base
         if base == 0:
@@ -282,7 +332,9 @@ class IntegralValue:
         step: Bound = {LOG: fmpq(-2)}
         return Envelope(
             log_low=None if envelope.log_low is None else plus(envelope.log_low, step),
-            log_high=None if envelope.log_high is None else plus(envelope.log_high, step),
+            log_high=None
+            if envelope.log_high is None
+            else plus(envelope.log_high, step),
             sign=envelope.sign,
         )
 

@@ -21,7 +21,11 @@ def density_formula(x: Formula, s: Formula) -> Formula:
     """Return the density of a normal law with mean 0 as a formula."""
     two = Num(Fraction(2))
     exponent = Neg(Bin("/", Bin("**", x, two), Bin("*", two, Bin("**", s, two))))
-    return Bin("/", Call("exp", (exponent,)), Bin("*", s, Call("sqrt", (Bin("*", two, Call("pi", ())),))))
+    return Bin(
+        "/",
+        Call("exp", (exponent,)),
+        Bin("*", s, Call("sqrt", (Bin("*", two, Call("pi", ())),))),
+    )
 
 
 Integrand: TypeAlias = Callable[[acb, bool], acb]
@@ -34,7 +38,9 @@ MOST_TERMS = 1000  # largest number of terms of a sum in an integrand
 UNKNOWN = acb(arb.nan(), arb.nan())
 
 
-def integrand(node: Formula, index: str, env: Env, compiled: Callable[[Formula], Closure]) -> Integrand:
+def integrand(
+    node: Formula, index: str, env: Env, compiled: Callable[[Formula], Closure]
+) -> Integrand:
     """Return a formula as a function of one variable, at fixed values of all other variables."""
 
     def integrand_of(part: Formula) -> Integrand:
@@ -49,29 +55,52 @@ def integrand(node: Formula, index: str, env: Env, compiled: Callable[[Formula],
         case Neg(arg):
             inner = integrand_of(arg)
             return lambda z, analytic: -inner(z, analytic)
-        case Bin("*" | "/" | "**") if (log := logarithm(node, index, env, compiled)) is not None:
+        case Bin("*" | "/" | "**") if (
+            log := logarithm(node, index, env, compiled)
+        ) is not None:
             return _exp(log)
         case Bin("**", base, exponent):
             return _power(integrand_of(base), exponent, index, env, compiled)
-        case Bin("/", left, right) if (log := logarithm(right, index, env, compiled)) is not None:
-            return _operation("*", integrand_of(left), _exp(_operation("-", lambda z, analytic: acb(0), log)))
+        case Bin("/", left, right) if (
+            log := logarithm(right, index, env, compiled)
+        ) is not None:
+            return _operation(
+                "*",
+                integrand_of(left),
+                _exp(_operation("-", lambda z, analytic: acb(0), log)),
+            )
         case Bin(op, left, right):
             return _operation(op, integrand_of(left), integrand_of(right))
-        case Call("log", (arg,)) if (log := logarithm(arg, index, env, compiled)) is not None:
+        case Call("log", (arg,)) if (
+            log := logarithm(arg, index, env, compiled)
+        ) is not None:
             return log
         case Call(name, args):
             return _call(name, args, integrand_of)
-        case Sum(body, name, lo, hi) if type(node) is Sum and index not in free_names(lo) | free_names(hi):
+        case Sum(body, name, lo, hi) if type(node) is Sum and index not in free_names(
+            lo
+        ) | free_names(hi):
             first = elementary.as_int(f"the sum over {name}", "lo", compiled(lo)(env))
             last = elementary.as_int(f"the sum over {name}", "hi", compiled(hi)(env))
             if last - first >= MOST_TERMS:
-                raise UnsupportedError(f"a sum over {name} in it has more than {MOST_TERMS} terms")
-            terms = [integrand(body, index, {**env, name: fmpq(i)}, compiled) for i in range(first, last + 1)]
-            return lambda z, analytic: sum((term(z, analytic) for term in terms), start=acb(0))
-    raise UnsupportedError(f"it has {type(node).__name__.lower()}s that depend on {index}")
+                raise UnsupportedError(
+                    f"a sum over {name} in it has more than {MOST_TERMS} terms"
+                )
+            terms = [
+                integrand(body, index, {**env, name: fmpq(i)}, compiled)
+                for i in range(first, last + 1)
+            ]
+            return lambda z, analytic: sum(
+                (term(z, analytic) for term in terms), start=acb(0)
+            )
+    raise UnsupportedError(
+        f"it has {type(node).__name__.lower()}s that depend on {index}"
+    )
 
 
-def logarithm(node: Formula, index: str, env: Env, compiled: Callable[[Formula], Closure]) -> Integrand | None:
+def logarithm(
+    node: Formula, index: str, env: Env, compiled: Callable[[Formula], Closure]
+) -> Integrand | None:
     """Return the logarithm of a formula that is syntactically positive for all real variables, otherwise None.
 
     It is computed from the logarithms of the parts, since the parts themselves may be extremely small or large.
@@ -90,7 +119,9 @@ def logarithm(node: Formula, index: str, env: Env, compiled: Callable[[Formula],
         case Call("sqrt", (arg,)):
             half = log_of(arg)
             return None if half is None else lambda z, analytic: half(z, analytic) / 2
-        case Call("density", (x, s)) if index not in free_names(s) and to_ball(compiled(s)(env)) > 0:
+        case Call("density", (x, s)) if (
+            index not in free_names(s) and to_ball(compiled(s)(env)) > 0
+        ):
             return log_of(density_formula(x, s))
         case Bin("**", base, exponent):
             inner = log_of(base)
@@ -103,7 +134,11 @@ def logarithm(node: Formula, index: str, env: Env, compiled: Callable[[Formula],
             second = None if first is None else log_of(right)
             if first is None or second is None:
                 return None
-            return _log_of_sum(first, second) if op == "+" else _operation("+" if op == "*" else "-", first, second)
+            return (
+                _log_of_sum(first, second)
+                if op == "+"
+                else _operation("+" if op == "*" else "-", first, second)
+            )
     return None
 
 
@@ -135,11 +170,17 @@ def _operation(op: str, left: Integrand, right: Integrand) -> Integrand:
 
 
 def _power(
-    base: Integrand, exponent: Formula, index: str, env: Env, compiled: Callable[[Formula], Closure]
+    base: Integrand,
+    exponent: Formula,
+    index: str,
+    env: Env,
+    compiled: Callable[[Formula], Closure],
 ) -> Integrand:
     if index in free_names(exponent):
         power = integrand(exponent, index, env, compiled)
-        return lambda z, analytic: (power(z, analytic) * _log(base(z, analytic), analytic)).exp()
+        return lambda z, analytic: (
+            power(z, analytic) * _log(base(z, analytic), analytic)
+        ).exp()
     value = compiled(exponent)(env)
     if isinstance(value, fmpq) and value.q == 1:
         whole = int(value.p)
@@ -172,7 +213,9 @@ _ANALYTIC: dict[str, Callable[[acb], acb]] = {  # analytic where they are finite
 }
 
 
-def _call(name: str, args: tuple[Formula, ...], integrand_of: Callable[[Formula], Integrand]) -> Integrand:
+def _call(
+    name: str, args: tuple[Formula, ...], integrand_of: Callable[[Formula], Integrand]
+) -> Integrand:
     if name == "density":
         return integrand_of(density_formula(*args))
     parts = [integrand_of(arg) for arg in args]
@@ -184,7 +227,9 @@ def _call(name: str, args: tuple[Formula, ...], integrand_of: Callable[[Formula]
         case "log":
             return lambda z, analytic: _log(first(z, analytic), analytic)
         case "log2":
-            return lambda z, analytic: _log(first(z, analytic), analytic) / arb.const_log2()
+            return lambda z, analytic: (
+                _log(first(z, analytic), analytic) / arb.const_log2()
+            )
         case "sqrt":
             return lambda z, analytic: (_log(first(z, analytic), analytic) / 2).exp()
         case "abs":

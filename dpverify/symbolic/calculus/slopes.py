@@ -16,7 +16,14 @@ from dpverify.symbolic.exact.numbers import UnsupportedError, Value, to_ball
 from dpverify.symbolic.exact.sums import Closure, Env
 
 MOST_TERMS = 1000
-SHARES = {"delta_of", "hockey_stick", "total_variation", "tail_of", "gaussian_delta", "laplace_delta"}
+SHARES = {
+    "delta_of",
+    "hockey_stick",
+    "total_variation",
+    "tail_of",
+    "gaussian_delta",
+    "laplace_delta",
+}
 """Functions with values between 0 and 1."""
 CURVES = {"erf", "tanh", "normal_cdf", "gamma", "floor", "ceil"}
 
@@ -32,7 +39,9 @@ class SlopedValue:
 class Sloping:
     """Computes slopes of formulas in one variable, at fixed values of the other variables."""
 
-    def __init__(self, index: str, env: Env, compiled: Callable[[Formula], Closure]) -> None:
+    def __init__(
+        self, index: str, env: Env, compiled: Callable[[Formula], Closure]
+    ) -> None:
         self.index = index
         self.env = env
         self.compiled = compiled
@@ -46,25 +55,41 @@ class Sloping:
                 return SlopedValue(z, arb(1))
             case Neg(arg):
                 inner = self.of(arg, z)
-                return SlopedValue(-inner.value, None if inner.slope is None else -inner.slope)
+                return SlopedValue(
+                    -inner.value, None if inner.slope is None else -inner.slope
+                )
             case Bin("**", base, exponent):
                 return self._power(base, exponent, z)
             case Bin(op, left, right):
                 return _combined(op, self.of(left, z), self.of(right, z))
             case Call(name, args):
                 return self._call(name, args, z)
-            case Sum(body, name, lo, hi) if type(node) is Sum and self.index not in free_names(lo) | free_names(hi):
+            case Sum(body, name, lo, hi) if type(
+                node
+            ) is Sum and self.index not in free_names(lo) | free_names(hi):
                 return self._sum(body, name, lo, hi, z)
-        raise UnsupportedError(f"{type(node).__name__.lower()}s that depend on {self.index} have no certain bounds")
+        raise UnsupportedError(
+            f"{type(node).__name__.lower()}s that depend on {self.index} have no certain bounds"
+        )
 
-    def _sum(self, body: Formula, name: str, lo: Formula, hi: Formula, z: arb) -> SlopedValue:
-        first = elementary.as_int(f"the sum over {name}", "lo", self.compiled(lo)(self.env))
-        last = elementary.as_int(f"the sum over {name}", "hi", self.compiled(hi)(self.env))
+    def _sum(
+        self, body: Formula, name: str, lo: Formula, hi: Formula, z: arb
+    ) -> SlopedValue:
+        first = elementary.as_int(
+            f"the sum over {name}", "lo", self.compiled(lo)(self.env)
+        )
+        last = elementary.as_int(
+            f"the sum over {name}", "hi", self.compiled(hi)(self.env)
+        )
         if last - first >= MOST_TERMS:
-            raise UnsupportedError(f"a sum over {name} in it has more than {MOST_TERMS} terms")
+            raise UnsupportedError(
+                f"a sum over {name} in it has more than {MOST_TERMS} terms"
+            )
         total = SlopedValue(arb(0), arb(0))
         for i in range(first, last + 1):
-            term = Sloping(self.index, {**self.env, name: fmpq(i)}, self.compiled).of(body, z)
+            term = Sloping(self.index, {**self.env, name: fmpq(i)}, self.compiled).of(
+                body, z
+            )
             total = _combined("+", total, term)
         return total
 
@@ -77,16 +102,27 @@ class Sloping:
         value = to_ball(elementary.power(below.value, power))
         if below.slope is None or power == 0:
             return SlopedValue(value, arb(0) if power == 0 else None)
-        if not (below.value > 0 or (isinstance(power, fmpq) and power.q == 1 and power >= 1)):
+        if not (
+            below.value > 0 or (isinstance(power, fmpq) and power.q == 1 and power >= 1)
+        ):
             return SlopedValue(value, None)
-        return SlopedValue(value, to_ball(power) * to_ball(elementary.power(below.value, power - 1)) * below.slope)
+        return SlopedValue(
+            value,
+            to_ball(power)
+            * to_ball(elementary.power(below.value, power - 1))
+            * below.slope,
+        )
 
     def _call(self, name: str, args: tuple[Formula, ...], z: arb) -> SlopedValue:
         match name:
             case "density":
                 return self.of(density_formula(*args), z)
-            case "renyi" | "renyi_of" if all(self.index not in free_names(arg) for arg in args[:-1]):
-                return SlopedValue(self._renyi(name, args, self.of(args[-1], z).value), None)
+            case "renyi" | "renyi_of" if all(
+                self.index not in free_names(arg) for arg in args[:-1]
+            ):
+                return SlopedValue(
+                    self._renyi(name, args, self.of(args[-1], z).value), None
+                )
             case _ if name in SHARES:
                 return SlopedValue(arb(0.5, 0.5), None)
         parts = [self.of(arg, z) for arg in args]
@@ -97,7 +133,9 @@ class Sloping:
             case "log":
                 return _log(first)
             case "log2":
-                return _combined("/", _log(first), SlopedValue(arb.const_log2(), arb(0)))
+                return _combined(
+                    "/", _log(first), SlopedValue(arb.const_log2(), arb(0))
+                )
             case "sqrt":
                 return _sqrt(first)
             case "abs" | "min" | "max":
@@ -109,7 +147,10 @@ class Sloping:
     def _renyi(self, name: str, args: tuple[Formula, ...], order: arb) -> arb:
         """Enclose a Renyi divergence over a range of orders. It increases with the order."""
         at = self.compiled(Call(name, (*args[:-1], Name(ORDER))))
-        ends = [to_ball(at({**self.env, ORDER: exactly(end)})) for end in (order.lower(), order.upper())]
+        ends = [
+            to_ball(at({**self.env, ORDER: exactly(end)}))
+            for end in (order.lower(), order.upper())
+        ]
         return ends[0].lower().union(ends[1].upper())
 
 
@@ -142,7 +183,9 @@ def _log(arg: SlopedValue) -> SlopedValue:
 
 def _sqrt(arg: SlopedValue) -> SlopedValue:
     value = to_ball(elementary.sqrt(arg.value))
-    return SlopedValue(value, arg.slope / (2 * value) if arg.slope is not None and value > 0 else None)
+    return SlopedValue(
+        value, arg.slope / (2 * value) if arg.slope is not None and value > 0 else None
+    )
 
 
 def _piecewise(name: str, parts: list[SlopedValue]) -> SlopedValue:

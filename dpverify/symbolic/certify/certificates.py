@@ -8,7 +8,15 @@ from typing import Any
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.chains import NoCertificateError, Path, Trace, read
-from dpverify.symbolic.certify.checker import Expr, forget_expressions, k, of_atom, rules, to_expr, with_table
+from dpverify.symbolic.certify.checker import (
+    Expr,
+    forget_expressions,
+    k,
+    of_atom,
+    rules,
+    to_expr,
+    with_table,
+)
 from dpverify.symbolic.certify.columns import MONOMIAL_NUMBERS, signed_monomials
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.header import (
@@ -19,7 +27,13 @@ from dpverify.symbolic.certify.header import (
     record_header,
     unused_conditions,
 )
-from dpverify.symbolic.certify.prefix import NotExpressibleError, Prefix, conditions_of, from_sympy, kind_of
+from dpverify.symbolic.certify.prefix import (
+    NotExpressibleError,
+    Prefix,
+    conditions_of,
+    from_sympy,
+    kind_of,
+)
 from dpverify.symbolic.certify.rewriting import has_hole
 from dpverify.symbolic.certify.writer import Writer, symbols_of
 from dpverify.symbolic.derive.cited import local_letter_values
@@ -67,11 +81,14 @@ _shared: list[tuple[_Content, Derivation, _Written]] = []
 """Written certificates with their content and derivation, latest first. Readings often have the same proof."""
 
 _refusals: list[tuple[_Content, Derivation, Certificate]] = []
-"""Refused certificates with their content and derivation, latest first. If the proof of a reading with a changed
-constant is refused, it is refused for the other readings too."""
+"""Refused certificates with their content and derivation, latest first. If the proof of
+a reading with a changed constant is refused, it is refused for the other readings
+too."""
 
 
-def certify(statement: Statement, derivation: Derivation, goals: Goals | None = None) -> Certificate:
+def certify(
+    statement: Statement, derivation: Derivation, goals: Goals | None = None
+) -> Certificate:
     """Write the certificate of a statement from its derivation. It does not depend on earlier certificates.
 
     ``goals`` proves the conditions of steps, by default without a search.
@@ -83,14 +100,19 @@ def certify(statement: Statement, derivation: Derivation, goals: Goals | None = 
         clean = prepared(without_local_names(derivation))
         header = record_header(statement, clean.start)
         left = measured_left(statement)
-        content = {key: value for key, value in header.items() if key not in _LABELS} | {"measured": left}
+        content = {
+            key: value for key, value in header.items() if key not in _LABELS
+        } | {"measured": left}
     except (NoCertificateError, NotExpressibleError, k.Refused) as error:
         return _no_certificate(error)
     record = _written_before(content, unnamed, header["name"])
     if record is not None:
-        # Write the header again for this statement, since equal letters may be in another order.
+        # Write the header again for this statement, since equal letters may be in
+        # another order.
         data, trace = record
-        return Certificate(sealed({**data, "statement": {**data["statement"], **header}}), trace=trace)
+        return Certificate(
+            sealed({**data, "statement": {**data["statement"], **header}}), trace=trace
+        )
     if goals is None:
         for other_content, other_derivation, refusal in _refusals:
             if other_content == content and other_derivation == unnamed:
@@ -125,18 +147,26 @@ def _no_certificate(error: Exception, trace: Trace | None = None) -> Certificate
     return Certificate(None, str(error), trace)
 
 
-def _written_before(content: dict[str, Any], derivation: Derivation, name: str) -> _Written | None:
+def _written_before(
+    content: dict[str, Any], derivation: Derivation, name: str
+) -> _Written | None:
     """Return the certificate of an equal statement and derivation, unless its lemmas have this statement's name."""
     for other_content, other_derivation, record in _shared:
         if other_content == content and other_derivation == derivation:
             other_name = record[0]["statement"]["name"]
-            if other_name == name or not any(other_name in lemma["name"] for lemma in record[0]["lemmas"]):
+            if other_name == name or not any(
+                other_name in lemma["name"] for lemma in record[0]["lemmas"]
+            ):
                 return record
     return None
 
 
 def _newly_written(
-    book: CertificateBook, statement: Statement, clean: Derivation, header: dict[str, Any], left: Prefix | None
+    book: CertificateBook,
+    statement: Statement,
+    clean: Derivation,
+    header: dict[str, Any],
+    left: Prefix | None,
 ) -> dict[str, Any]:
     if clean.unused:
         book.unused = unused_conditions(statement, clean.unused)
@@ -145,18 +175,28 @@ def _newly_written(
     if clean.division is None:
         writer = book.write(header, clean, conditions=sympy_conditions(statement))
     else:
-        writer = book.divided(header, record_header(divided(statement, clean.division), clean.start), clean)
+        writer = book.divided(
+            header,
+            record_header(divided(statement, clean.division), clean.start),
+            clean,
+        )
     if left is not None:
         writer.write_signs_of_parts(k.read(left))
     for proof in (*book.lemmas, writer.data):
-        if any(_is_statement(premise, header) for premise in proof["premises"].values()):
-            raise NoCertificateError(f"the derivation of {statement.reference} cites this statement itself")
+        if any(
+            _is_statement(premise, header) for premise in proof["premises"].values()
+        ):
+            raise NoCertificateError(
+                f"the derivation of {statement.reference} cites this statement itself"
+            )
     return sealed(with_table({"lemmas": book.lemmas, "statement": writer.data}))
 
 
 def _is_statement(premise: dict[str, Any], header: dict[str, Any]) -> bool:
     """Test whether a premise is the statement of a header."""
-    return premise["kind"] == "claim" and all(premise[key] == header[key] for key in ("claim", "variant", "reading"))
+    return premise["kind"] == "claim" and all(
+        premise[key] == header[key] for key in ("claim", "variant", "reading")
+    )
 
 
 def sealed(data: dict[str, Any]) -> dict[str, Any]:
@@ -174,13 +214,17 @@ class CertificateBook:
         self.goals = goals
         self.checker = k.Checker(rules())
         self.lemmas: list[dict[str, Any]] = []
-        self.unused: frozenset[Expr] = frozenset()  # conditions of the statement that its proof does not use
+        # conditions of the statement that its proof does not use
+        self.unused: frozenset[Expr] = frozenset()
         self.lemma_names: list[tuple[Derivation | Induction, str]] = []
-        self.traces: list[tuple[tuple[Link, ...], Trace]] = []  # of each chain, by its links
+        # of each chain, by its links
+        self.traces: list[tuple[tuple[Link, ...], Trace]] = []
 
     def trace(self, derivation: Derivation) -> Trace | None:
         """Return the trace of a derivation's links; None if none of them was examined."""
-        return next((trace for links, trace in self.traces if links is derivation.steps), None)
+        return next(
+            (trace for links, trace in self.traces if links is derivation.steps), None
+        )
 
     def lemma(self, cited: Derivation | Induction) -> str:
         """Return the name of the lemma that a cited derivation or induction proves. It is written once."""
@@ -191,7 +235,9 @@ class CertificateBook:
         try:
             if isinstance(cited, Derivation):
                 clean = prepared(without_local_names(cited))
-                writer = self.write(lemma_header(clean, f"{title} {len(self.lemmas) + 1}"), clean)
+                writer = self.write(
+                    lemma_header(clean, f"{title} {len(self.lemmas) + 1}"), clean
+                )
             else:
                 writer = self._induction(cited)
         except NoCertificateError as error:
@@ -200,18 +246,28 @@ class CertificateBook:
         self.lemma_names.append((cited, writer.data["name"]))
         return str(writer.data["name"])
 
-    def proof(self, header: dict[str, Any], derivation: Derivation, strict: bool = False) -> Writer:
+    def proof(
+        self, header: dict[str, Any], derivation: Derivation, strict: bool = False
+    ) -> Writer:
         """Begin to write what a derivation proves.
 
         With ``strict``, letters that the statement does not have must be local.
         """
-        local = local_part(derivation, header["letters"], symbols_of(derivation), strict=strict)
+        local = local_part(
+            derivation, header["letters"], symbols_of(derivation), strict=strict
+        )
         return Writer(self, header | local, derivation)
 
-    def write(self, header: dict[str, Any], derivation: Derivation, conditions: Sequence[Any] | None = None) -> Writer:
+    def write(
+        self,
+        header: dict[str, Any],
+        derivation: Derivation,
+        conditions: Sequence[Any] | None = None,
+    ) -> Writer:
         """Write what a derivation proves.
 
-        If it needs values of letters, write it as an instance of a lemma for all values.
+        If it needs values of letters, write it as an instance of a lemma for all
+        values.
 
         ``conditions`` are those of the statement that it is about.
         """
@@ -221,37 +277,64 @@ class CertificateBook:
             writer.run()
             return writer
         local = writer.data["local"]
-        remaining_letters = {name: kind for name, kind in local["letters"].items() if name not in values}
-        about = [c for c in local["conditions"] if k.letters_in(k.condition(c, ())[2]) <= remaining_letters.keys()]
-        generalized = {**header, "name": f"{header['name']}, for all {', '.join(values)}"}
+        remaining_letters = {
+            name: kind for name, kind in local["letters"].items() if name not in values
+        }
+        about = [
+            c
+            for c in local["conditions"]
+            if k.letters_in(k.condition(c, ())[2]) <= remaining_letters.keys()
+        ]
+        generalized = {
+            **header,
+            "name": f"{header['name']}, for all {', '.join(values)}",
+        }
         generalized |= {"letters": header["letters"] | local["letters"]}
         generalized |= {"conditions": header["conditions"] + local["conditions"]}
         part = Writer(self, generalized, derivation)
         part.run()
         self.add_lemma(part)
-        granted = [a for a in derivation.assumptions if not values.keys() & {s.name for s in a.free_symbols}]
+        granted = [
+            a
+            for a in derivation.assumptions
+            if not values.keys() & {s.name for s in a.free_symbols}
+        ]
         writer = Writer(
             self,
             {**header, "local": {"letters": remaining_letters, "conditions": about}},
             replace(derivation, assumptions=tuple(granted)),
         )
-        writer.run_instance(generalized["name"], {name: read(value) for name, value in values.items()})
+        writer.run_instance(
+            generalized["name"], {name: read(value) for name, value in values.items()}
+        )
         return writer
 
     def _induction(self, cited: Induction) -> Writer:
         """Write an induction as a split: the letter is at its start, or the statement is used one below."""
         base, step = (self.lemma(part) for part in (cited.base, cited.step))
         only = Step(cited.rhs, cited.relation)
-        conclusion = prepared(replace(cited.step, start=cited.lhs, steps=(only,), assumptions=(), premises={}))
-        header = lemma_header(conclusion, f"{conclusion.name}, by induction {len(self.lemmas) + 1}")
+        conclusion = prepared(
+            replace(
+                cited.step, start=cited.lhs, steps=(only,), assumptions=(), premises={}
+            )
+        )
+        header = lemma_header(
+            conclusion, f"{conclusion.name}, by induction {len(self.lemmas) + 1}"
+        )
         conditions = [c for c in cited.conditions if isinstance(c, Holds)]
-        header["conditions"] += [part for c in conditions for part in conditions_of(c.relation)]
-        header["letters"] |= {s.name: kind_of(s) for c in conditions for s in c.relation.free_symbols}
+        header["conditions"] += [
+            part for c in conditions for part in conditions_of(c.relation)
+        ]
+        header["letters"] |= {
+            s.name: kind_of(s) for c in conditions for s in c.relation.free_symbols
+        }
         writer = Writer(self, header, replace(conclusion, assumptions=cited.upper))
         writer.run_induction(cited.hypothesis.letter.name, base, step)
         return writer
 
-    def divided(self, header: dict[str, Any], lemma: dict[str, Any], derivation: Derivation) -> Writer:
+    def divided(
+        self, header: dict[str, Any], lemma: dict[str, Any], derivation: Derivation
+    ) -> Writer:
         """Write a statement about an integer letter as an instance of a lemma about its quotient and remainder."""
         division = derivation.division
         assert division is not None
@@ -263,15 +346,21 @@ class CertificateBook:
         self.add_lemma(part)
         local = {"letters": functions_of(derivation), "conditions": []}
         writer = Writer(self, {**header, "local": local}, derivation)
-        writer.place.points.clear()  # the points are the derivation's, not the statement's
+        # the points are the derivation's, not the statement's
+        writer.place.points.clear()
         letter = k.letter(division.letter)
         divisor = k.letter(division.divisor)
         shifted = letter - k.rational(division.first)
         ratio = k.row("*", shifted, k.row("^", divisor, k.rational(-1)))
         quotient = k.row("floor", ratio)
         writer.goals.prove_expr(writer.place, divisor, True)
-        writer.goals.prove_expr(writer.place, ratio - k.rational(division.least_quotient))
-        values = {division.quotient: quotient, division.remainder: letter - k.row("*", divisor, quotient)}
+        writer.goals.prove_expr(
+            writer.place, ratio - k.rational(division.least_quotient)
+        )
+        values = {
+            division.quotient: quotient,
+            division.remainder: letter - k.row("*", divisor, quotient),
+        }
         writer.use(writer.place, "lemma", name, values)
         writer.finish()
         return writer

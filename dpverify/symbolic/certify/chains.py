@@ -8,15 +8,41 @@ from typing import Any
 
 import sympy
 
-from dpverify.symbolic.certify.checker import HOLE, Expr, comparison_text, k, rules, text_of, to_expr
+from dpverify.symbolic.certify.checker import (
+    HOLE,
+    Expr,
+    comparison_text,
+    k,
+    rules,
+    text_of,
+    to_expr,
+)
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.polynomials import on_interval
-from dpverify.symbolic.certify.prefix import NotExpressibleError, conditions_of, from_sympy, where_value
-from dpverify.symbolic.certify.rewriting import Rewrite, Rewriting, context_of, prepare, unproven
+from dpverify.symbolic.certify.prefix import (
+    NotExpressibleError,
+    conditions_of,
+    from_sympy,
+    where_value,
+)
+from dpverify.symbolic.certify.rewriting import (
+    Rewrite,
+    Rewriting,
+    context_of,
+    prepare,
+    unproven,
+)
 from dpverify.symbolic.derive.matching import with_part_replaced
 from dpverify.symbolic.derive.setting import Setting
-from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, Link, Step
+from dpverify.symbolic.derive.steps import (
+    ALGEBRA,
+    PREMISE,
+    Cases,
+    Derivation,
+    Link,
+    Step,
+)
 from dpverify.symbolic.rules import find_rule
 
 #: Place of a link: its number; in a split, then the number of the case and of the link in that case.
@@ -74,7 +100,9 @@ def gap_of(relation: str, before: Expr, after: Expr) -> tuple[str, Expr]:
 class Chains:
     """Writes the chain of one derivation."""
 
-    def __init__(self, goals: Goals, derivation: Derivation, origin_of: Callable[[Step], Origin]) -> None:
+    def __init__(
+        self, goals: Goals, derivation: Derivation, origin_of: Callable[[Step], Origin]
+    ) -> None:
         self.goals = goals
         self.derivation = derivation
         self.origin_of = origin_of
@@ -82,7 +110,12 @@ class Chains:
         self.trace = Trace()
 
     def links(
-        self, place: FactList, old: Any, links: tuple[Link, ...], setting: Setting, around: Path = ()
+        self,
+        place: FactList,
+        old: Any,
+        links: tuple[Link, ...],
+        setting: Setting,
+        around: Path = (),
     ) -> list[Gap]:
         """Write a chain of links that starts at an expression."""
         gaps = []
@@ -95,7 +128,9 @@ class Chains:
                 failing = getattr(error, "path", ()) or path
                 problem = getattr(error, "problem", str(error))
                 self.trace.problems.setdefault(failing, problem)
-                raise NoCertificateError(f"step {number} ({rule}): {error}", failing, problem) from None
+                raise NoCertificateError(
+                    f"step {number} ({rule}): {error}", failing, problem
+                ) from None
             self.trace.proved.add(path)
             old = link.expr
         return gaps
@@ -113,7 +148,9 @@ class Chains:
         if not place.fact(relation, gap, "combine", [], terms):
             raise NoCertificateError(f"the steps do not add up: {place.refusal}")
 
-    def _link(self, place: FactList, old: Any, link: Link, setting: Setting, path: Path) -> Gap:
+    def _link(
+        self, place: FactList, old: Any, link: Link, setting: Setting, path: Path
+    ) -> Gap:
         """Write one step, or one split into cases."""
         before = read(old)
         after = read(link.expr)
@@ -130,7 +167,9 @@ class Chains:
             raise NoCertificateError("the facts do not add up to the step")
         return link.relation, before, after
 
-    def _follows(self, place: FactList, relation: str, before: Expr, after: Expr) -> bool:
+    def _follows(
+        self, place: FactList, relation: str, before: Expr, after: Expr
+    ) -> bool:
         """Test whether a step is known already."""
         kind, gap = gap_of(relation, before, after)
         return bool(place.scope.holds(kind, place.form(gap)))
@@ -151,7 +190,11 @@ class Chains:
                     why = str(error)
                     continue
                 if rewrite is None:
-                    why = f"not proven: {self.missing}" if self.missing else f"not carried through {text_of(context)}"
+                    why = (
+                        f"not proven: {self.missing}"
+                        if self.missing
+                        else f"not carried through {text_of(context)}"
+                    )
                 elif self._finish(place, step.relation, rewrite, before, after):
                     return
                 else:
@@ -165,7 +208,14 @@ class Chains:
                 return
         raise NoCertificateError(why)
 
-    def _finish(self, place: FactList, relation: str, rewrite: Rewrite, before: Expr, after: Expr) -> bool:
+    def _finish(
+        self,
+        place: FactList,
+        relation: str,
+        rewrite: Rewrite,
+        before: Expr,
+        after: Expr,
+    ) -> bool:
         """Connect the expressions around the rule with those that the step prints, before and after it."""
         if self._follows(place, relation, before, after):
             return True
@@ -173,7 +223,11 @@ class Chains:
             if not self.goals.prove_zero(place, place.form(b - a)):
                 return False
         direction = {1: "<=", -1: ">=", 0: "="}[rewrite.direction]
-        gaps = [("=", before, rewrite.old), (direction, rewrite.old, rewrite.new), ("=", rewrite.new, after)]
+        gaps = [
+            ("=", before, rewrite.old),
+            (direction, rewrite.old, rewrite.new),
+            ("=", rewrite.new, after),
+        ]
         try:
             self.add_up(place, gap_of(relation, before, after), gaps)
         except NoCertificateError:
@@ -193,10 +247,16 @@ class Chains:
         for part, replacement, direction in ((small, large, 1), (large, small, -1)):
             yield part, replacement, 0 if equal else direction
 
-    def _contexts(self, old: Any, part: Any, step: Step, setting: Setting) -> Iterator[Expr]:
+    def _contexts(
+        self, old: Any, part: Any, step: Step, setting: Setting
+    ) -> Iterator[Expr]:
         letter = sympy.Symbol(HOLE[1], real=True)
         contexts = []
-        for context in with_part_replaced(old, part, letter, setting.facts) if step.context is None else [step.context]:
+        for context in (
+            with_part_replaced(old, part, letter, setting.facts)
+            if step.context is None
+            else [step.context]
+        ):
             if letter in context.free_symbols and context not in contexts:
                 contexts.append(context)
                 yield context_of(from_sympy(context, guarded=True))
@@ -209,7 +269,9 @@ class Chains:
         else:
             data = next((r for r in rules() if r["name"] == step.rule), None)
             if data is None:
-                raise NoCertificateError(f"there is no rule {step.rule} in the catalogue")
+                raise NoCertificateError(
+                    f"there is no rule {step.rule} in the catalogue"
+                )
             where = {name: where_value(value) for name, value in step.where.items()}
             source = Origin("rule", step.rule, k.Rule(data), where)
         sides = k.read(from_sympy(part)), k.read(from_sympy(replacement))
@@ -228,7 +290,11 @@ class Chains:
                     values[letter] = (fresh, body)
                 else:
                     data_values[letter] = values[letter] = k.put(k.read(value), env)
-            for expr in (rewrite.old, rewrite.new, *(v for v in values.values() if isinstance(v, k.Row))):
+            for expr in (
+                rewrite.old,
+                rewrite.new,
+                *(v for v in values.values() if isinstance(v, k.Row)),
+            ):
                 prepare(self.goals, place, expr)
             if place.scope.holds(rewrite.relation, place.form(rewrite.gap)):
                 return rewrite
@@ -237,14 +303,23 @@ class Chains:
                 return None
             for side in (source.rule.lhs, source.rule.rhs):
                 prepare(self.goals, place, k.put(side, values))
-            if step.rule == "bernstein" and on_interval(self.goals, place, rewrite.gap, step.where):
+            if step.rule == "bernstein" and on_interval(
+                self.goals, place, rewrite.gap, step.where
+            ):
                 return rewrite
             if unproved := unproven(self.goals, place, source.rule, values):
                 self.missing = "; ".join(map(str, unproved))
                 return None
             instance_gap = k.put(source.rule.gap, values)
             relation = rewrite.relation if source.rule.relation != ">" else ">"
-            if not place.fact(relation, instance_gap, "instance", source.kind, source.name, data_values):
+            if not place.fact(
+                relation,
+                instance_gap,
+                "instance",
+                source.kind,
+                source.name,
+                data_values,
+            ):
                 self.missing = f"the checker refuses the instance: {place.refusal}"
                 return None
             is_proven = place.scope.holds(rewrite.relation, place.form(rewrite.gap))
@@ -252,7 +327,11 @@ class Chains:
             if is_proven or (
                 self.goals.prove_zero(place, place.form(remaining_gap))
                 and place.fact(
-                    rewrite.relation, rewrite.gap, "combine", [], [["1", [instance_gap]], ["1", [remaining_gap]]]
+                    rewrite.relation,
+                    rewrite.gap,
+                    "combine",
+                    [],
+                    [["1", [instance_gap]], ["1", [remaining_gap]]],
                 )
             ):
                 return rewrite
@@ -261,14 +340,21 @@ class Chains:
 
         return write
 
-    def _cases(self, place: FactList, context: tuple[Any, Cases, Setting, Path], cases_left: list[Any]) -> None:
+    def _cases(
+        self,
+        place: FactList,
+        context: tuple[Any, Cases, Setting, Path],
+        cases_left: list[Any],
+    ) -> None:
         """Write a split: the first case where its assumption holds, and the remaining cases elsewhere."""
         old, split, _, _ = context
         claim = gap_of(split.relation, read(old), read(split.expr))
         if not place.scope.holds(claim[0], place.form(claim[1])):
             case = cases_left[0]
             later_cases = cases_left[1:]
-            differences = [d for r in conditions_of(case.assumption) for d in _differences(r)]
+            differences = [
+                d for r in conditions_of(case.assumption) for d in _differences(r)
+            ]
             self._split(place, differences, case, later_cases, context, claim)
 
     def _split(
@@ -281,13 +367,23 @@ class Chains:
         claim: tuple[str, Expr],
     ) -> None:
         old, split, setting, path = context
-        open_differences = [(d, s) for d, s in differences if not self.goals.prove_expr(place, d, s)]
+        open_differences = [
+            (d, s) for d, s in differences if not self.goals.prove_expr(place, d, s)
+        ]
         if not open_differences:
             number = len(split.cases) - len(later_cases) - 1
             try:
-                gaps = self.links(place, old, case.steps, setting.with_assumption(case.assumption), (*path, number))
+                gaps = self.links(
+                    place,
+                    old,
+                    case.steps,
+                    setting.with_assumption(case.assumption),
+                    (*path, number),
+                )
             except NoCertificateError as error:
-                raise NoCertificateError(f"case {case.assumption}: {error}", error.path, error.problem) from None
+                raise NoCertificateError(
+                    f"case {case.assumption}: {error}", error.path, error.problem
+                ) from None
             last = read(case.steps[-1].expr if case.steps else old)
             target = read(split.expr)
             if not self.goals.prove_zero(place, place.form(target - last)):
@@ -306,7 +402,9 @@ class Chains:
             if is_outside:
                 self._cases(inner, context, later_cases)
             else:
-                self._split(inner, open_differences[1:], case, later_cases, context, claim)
+                self._split(
+                    inner, open_differences[1:], case, later_cases, context, claim
+                )
         place.split(first, *lists, *claim)
 
     def _write_square_comparison(self, place: FactList, gap: Expr) -> None:
@@ -314,10 +412,20 @@ class Chains:
         form = place.form(gap)
         above = k.form_of({m: abs(c) for m, c in form.items()})
         halves = (x.constant() for m in form for _, x in m)
-        if len(form) == 2 and above is not form and any(x is not None and x.q == 2 for x in halves):
+        if (
+            len(form) == 2
+            and above is not form
+            and any(x is not None and x.q == 2 for x in halves)
+        ):
             total = to_expr(above)
             if self.goals.prove_expr(place, total):
-                place.fact(">=", to_expr(place.scope.product(form, above)), "combine", [], [["1", [gap, total]]])
+                place.fact(
+                    ">=",
+                    to_expr(place.scope.product(form, above)),
+                    "combine",
+                    [],
+                    [["1", [gap, total]]],
+                )
 
 
 def _differences(relation: Any) -> list[tuple[Expr, bool]]:

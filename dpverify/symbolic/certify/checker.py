@@ -34,7 +34,9 @@ def checker_file() -> Path:
 
 def _loaded(name: str) -> Any:
     """Load a program as a module under the name by which the other program imports it."""
-    spec = importlib.util.spec_from_file_location(name, checker_file().with_name(f"{name}.py"))
+    spec = importlib.util.spec_from_file_location(
+        name, checker_file().with_name(f"{name}.py")
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -60,7 +62,15 @@ def forget_expressions() -> None:
         table.clear()
         table.update(_FIRST[id(table)])
     form = k.Form
-    for function in (k.alone, k.letters_in, k.number_sign, form.__neg__, form.parts, form.key, form.content):
+    for function in (
+        k.alone,
+        k.letters_in,
+        k.number_sign,
+        form.__neg__,
+        form.parts,
+        form.key,
+        form.content,
+    ):
         function.cache_clear()
 
 
@@ -79,7 +89,9 @@ def records_of(folder: Path) -> Any:
 @cache
 def rules() -> list[dict[str, Any]]:
     """Return the catalogue of rules, as the checker reads it."""
-    catalogue: list[dict[str, Any]] = json.loads(checker_file().with_name("rules.json").read_text())["rules"]
+    catalogue: list[dict[str, Any]] = json.loads(
+        checker_file().with_name("rules.json").read_text()
+    )["rules"]
     return catalogue
 
 
@@ -108,7 +120,9 @@ def comparison_text(relation: str, gap: Expr) -> str:
 def to_expr(form: Form) -> Expr:
     """Return an expression with this form."""
     terms = [monomial(m, c) for m, c in form.items()]
-    return terms[0] if len(terms) == 1 else k.row("+", *terms) if terms else k.rational(0)
+    return (
+        terms[0] if len(terms) == 1 else k.row("+", *terms) if terms else k.rational(0)
+    )
 
 
 def monomial(factors: Any, coefficient: Any = 1) -> Expr:
@@ -144,18 +158,26 @@ def of_atom(atom: Any) -> Expr:
 
 def _bound(kind: str, arguments: list[Any]) -> Expr:
     body = arguments[-1]
-    index = f"#{min(_free(body), default=0)}"  # indices of the sums around it have higher numbers
+    # indices of the sums around it have higher numbers
+    index = f"#{min(_free(body), default=0)}"
     fresh, summed = k.bind("bound", k.put(to_expr(body), {index: k.letter("bound")}))
     ends = (k.row("-oo"), k.row("oo"))
     if kind == "sum":
-        ends = k.rational(0), k.row("oo") if arguments[0] == "oo" else to_expr(arguments[0])
+        ends = (
+            k.rational(0),
+            k.row("oo") if arguments[0] == "oo" else to_expr(arguments[0]),
+        )
     return k.row(kind, fresh, *ends, summed)
 
 
 def _free(part: Any) -> set[int]:
     """Return the numbers of the indices in a form or atom that no sum in it binds."""
     if not isinstance(part, k.Row):
-        index_sets = [_free(x) for m in part for factor in m for x in factor] if isinstance(part, k.Form) else []
+        index_sets = (
+            [_free(x) for m in part for factor in m for x in factor]
+            if isinstance(part, k.Form)
+            else []
+        )
         return set[int]().union(*index_sets)
     kind, *arguments = part
     if kind == "letter":
@@ -219,7 +241,9 @@ def _value(expr: Expr, point: Point) -> float:
         last = _floor(_value(hi, point))
         if last - first > _MOST_TERMS:
             raise ValueError
-        return math.fsum(_value(body, {**point, index: float(n)}) for n in range(first, last + 1))
+        return math.fsum(
+            _value(body, {**point, index: float(n)}) for n in range(first, last + 1)
+        )
     return _FUNCTIONS[op](*(_value(arg, point) for arg in args))
 
 
@@ -242,7 +266,11 @@ class _Table:
             return self.place(data)
         if isinstance(data, dict):
             return {key: self.renumbered(value) for key, value in data.items()}
-        return [self.renumbered(value) for value in data] if isinstance(data, list | tuple) else data
+        return (
+            [self.renumbered(value) for value in data]
+            if isinstance(data, list | tuple)
+            else data
+        )
 
     def place(self, expr: Expr) -> Any:
         """Return the place of an expression. Letters and constants are returned themselves."""
@@ -252,7 +280,9 @@ class _Table:
         if op in k.CONSTANTS:
             return op
         if expr not in self.places:
-            parts = [self.place(a) if isinstance(a, k.Row) else _name(str(a)) for a in args]
+            parts = [
+                self.place(a) if isinstance(a, k.Row) else _name(str(a)) for a in args
+            ]
             self.places[expr] = len(self.rows)
             self.rows.append([op, *parts])
         return self.places[expr]

@@ -26,17 +26,23 @@ class FactColumn:
 
     form: Form
     strict: bool
-    factors: tuple[Expr, ...]  # expressions with this product, all known to be nonnegative, or one known to be 0
+    # expressions with this product, all known to be nonnegative, or one known to be 0
+    factors: tuple[Expr, ...]
     negated: bool = False  # whether the weight is to be negated
-    emit: list[Callable[[], bool]] = field(default_factory=list)  # writes the facts that this column uses
+    # writes the facts that this column uses
+    emit: list[Callable[[], bool]] = field(default_factory=list)
 
 
-def columns_for(goals: Any, place: FactList, form: Form, depth: int, products: str) -> list[FactColumn]:
+def columns_for(
+    goals: Any, place: FactList, form: Form, depth: int, products: str
+) -> list[FactColumn]:
     """Return the columns that share letters with a form, and products of them; see `PRODUCTS`."""
     scope = place.scope
     near = k.letters_in(form)
     base_columns = list(place.cached(_facts, place, near))
-    powers = {p: None for f in (form, *(c.form for c in base_columns)) for m in f for p in m}
+    powers = {
+        p: None for f in (form, *(c.form for c in base_columns)) for m in f for p in m
+    }
     if depth > 1:
         for atom, exponent in powers:
             base_columns.extend(_power(goals, place, atom, exponent, depth))
@@ -56,7 +62,12 @@ def columns_for(goals: Any, place: FactList, form: Form, depth: int, products: s
             if len(a.form) * len(b.form) <= 200:
                 product_form = place.cached(scope.product, a.form, b.form)
                 columns.append(
-                    FactColumn(product_form, a.strict and b.strict, (*a.factors, *b.factors), emit=[*a.emit, *b.emit])
+                    FactColumn(
+                        product_form,
+                        a.strict and b.strict,
+                        (*a.factors, *b.factors),
+                        emit=[*a.emit, *b.emit],
+                    )
                 )
     for m in {m: None for f in (form, *(c.form for c in columns)) for m in f}:
         columns += place.cached(_signs, place, m)
@@ -66,8 +77,10 @@ def columns_for(goals: Any, place: FactList, form: Form, depth: int, products: s
 def pruned(columns: list[FactColumn], target: Form) -> list[FactColumn]:
     """Drop columns with a monomial that nothing can cancel, until no such column is left."""
     signed = [signed_monomials(c.form) for c in columns]
-    against: dict[int, list[int]] = {}  # columns by the signed monomials that must cancel one of theirs
-    partners: dict[int, int] = {}  # number of columns with a signed monomial, the negated target included
+    # columns by the signed monomials that must cancel one of theirs
+    against: dict[int, list[int]] = {}
+    # number of columns with a signed monomial, the negated target included
+    partners: dict[int, int] = {}
     for place, numbers in enumerate(signed):
         for number in numbers:
             against.setdefault(-number, []).append(place)
@@ -84,7 +97,9 @@ def pruned(columns: list[FactColumn], target: Form) -> list[FactColumn]:
                     partners[number] -= 1
                     if not partners[number]:
                         missing.append(number)
-    return [column for column, is_left in zip(columns, remaining, strict=True) if is_left]
+    return [
+        column for column, is_left in zip(columns, remaining, strict=True) if is_left
+    ]
 
 
 MONOMIAL_NUMBERS: dict[Any, int] = {}
@@ -95,7 +110,9 @@ MONOMIAL_NUMBERS: dict[Any, int] = {}
 def signed_monomials(form: Form) -> tuple[int, ...]:
     """Return the numbers of a form's monomials, each with the sign of its coefficient."""
     numbers = [MONOMIAL_NUMBERS.setdefault(m, len(MONOMIAL_NUMBERS) + 1) for m in form]
-    return tuple(n if c > 0 else -n for n, c in zip(numbers, form.values(), strict=True))
+    return tuple(
+        n if c > 0 else -n for n, c in zip(numbers, form.values(), strict=True)
+    )
 
 
 def _facts(place: FactList, near: Iterable[str]) -> list[FactColumn]:
@@ -103,7 +120,11 @@ def _facts(place: FactList, near: Iterable[str]) -> list[FactColumn]:
     scope = place.scope
     letters = set(near)
     chosen: list[tuple[str, Expr, Form]] = []
-    usable = [fact for fact in scope.facts if fact[0] in (">=", ">", "=") and fact[1] not in place.unused]
+    usable = [
+        fact
+        for fact in scope.facts
+        if fact[0] in (">=", ">", "=") and fact[1] not in place.unused
+    ]
     left = [(r, e, scope.form(e)) for r, e in dict.fromkeys(usable)]
     grown = True
     while grown:
@@ -148,7 +169,9 @@ def _signs(place: FactList, m: Any) -> list[FactColumn]:
     for gap in _enclosure(constant):
         if scope.sign(gap) & 1:
             product_form = scope.product(gap, open_form.times(turned))
-            columns.append(FactColumn(product_form, strength == 3, (to_expr(gap), *around)))
+            columns.append(
+                FactColumn(product_form, strength == 3, (to_expr(gap), *around))
+            )
     return columns
 
 
@@ -160,12 +183,18 @@ def _enclosure(constant: Form) -> tuple[Form, ...]:
         hi = ball.upper().ceil().unique_fmpz()
     if lo is None or hi is None:
         return ()
-    return constant - k.constant(fmpq(lo - 1, _SCALE)), k.constant(fmpq(hi + 1, _SCALE)) - constant
+    return constant - k.constant(fmpq(lo - 1, _SCALE)), k.constant(
+        fmpq(hi + 1, _SCALE)
+    ) - constant
 
 
 def _squares(place: FactList, form: Form) -> Iterator[FactColumn]:
     """Yield squares of differences of letters, and of letters and 1."""
-    names = sorted(n for n in k.letters_in(form) if not n.startswith("#") and place.scope.kinds.get(n) in k.NUMBERS)
+    names = sorted(
+        n
+        for n in k.letters_in(form)
+        if not n.startswith("#") and place.scope.kinds.get(n) in k.NUMBERS
+    )
     letters = [k.letter(n) for n in names[:6]]
     for i, a in enumerate(letters):
         for b in (*letters[i + 1 :], k.rational(1)):
@@ -175,7 +204,9 @@ def _squares(place: FactList, form: Form) -> Iterator[FactColumn]:
             yield FactColumn(place.form(square), False, (square,), emit=emit)
 
 
-def _power(goals: Any, place: FactList, atom: Any, exponent: Form, depth: int) -> Iterator[FactColumn]:
+def _power(
+    goals: Any, place: FactList, atom: Any, exponent: Form, depth: int
+) -> Iterator[FactColumn]:
     """Yield instances of rules about an exponential or a power."""
     scope = place.scope
     unit = k.rational(1)
@@ -185,7 +216,10 @@ def _power(goals: Any, place: FactList, atom: Any, exponent: Form, depth: int) -
         for column in _rule(place, "one-minus-exp", {"x": u}):
             power = k.row("exp", u)
             yield FactColumn(
-                scope.product(column.form, place.form(power)), False, (*column.factors, power), emit=column.emit
+                scope.product(column.form, place.form(power)),
+                False,
+                (*column.factors, power),
+                emit=column.emit,
             )
         if goals.prove(place, -exponent, False, depth - 1):
             yield from _rule(place, "exp-monotone", {"a": u, "b": k.rational(0)})
@@ -206,25 +240,40 @@ def _power(goals: Any, place: FactList, atom: Any, exponent: Form, depth: int) -
                 yield from _rule(place, "power-decreasing", {"x": b, "p": x, "q": unit})
             yield from _rule(place, "power-at-most-one", {"x": b, "p": x})
     elif goals.prove(place, base - k.ONE, False, depth - 1):
-        yield from _rule(place, "power-increasing", {"x": b, "p": k.rational(0), "q": x})
+        yield from _rule(
+            place, "power-increasing", {"x": b, "p": k.rational(0), "q": x}
+        )
 
 
-def function_columns(goals: Any, place: FactList, atom: Any, depth: int) -> Iterator[FactColumn]:
+def function_columns(
+    goals: Any, place: FactList, atom: Any, depth: int
+) -> Iterator[FactColumn]:
     """Yield instances of rules about a logarithm, floor, bit or maximum."""
     kind, *arguments = atom
-    if kind == "log" and k.letters_in(arguments[0]) and goals.prove(place, arguments[0], True, depth - 1):
+    if (
+        kind == "log"
+        and k.letters_in(arguments[0])
+        and goals.prove(place, arguments[0], True, depth - 1)
+    ):
         u = to_expr(arguments[0])
         yield from _rule(place, "log-tangent", {"x": u})
         for least in (1, 2):
             if goals.prove(place, arguments[0] - k.constant(least), False, depth - 1):
-                yield from _rule(place, "log-monotone", {"a": k.rational(least), "b": u})
+                yield from _rule(
+                    place, "log-monotone", {"a": k.rational(least), "b": u}
+                )
         if goals.prove(place, k.ONE - arguments[0], False, depth - 1):
             yield from _rule(place, "log-monotone", {"a": u, "b": k.rational(1)})
     elif kind == "floor":
         u = to_expr(arguments[0])
         yield from _rule(place, "floor-below", {"x": u})
         gap = k.row("+", k.row("floor", u), k.rational(1)) - u
-        yield FactColumn(place.form(gap), True, (gap,), emit=[lambda: place.fact(">", gap, "fraction", u)])
+        yield FactColumn(
+            place.form(gap),
+            True,
+            (gap,),
+            emit=[lambda: place.fact(">", gap, "fraction", u)],
+        )
         for least in (0, 1):
             if goals.prove(place, arguments[0] - k.constant(least), False, depth - 1):
                 at_least = k.row("+", k.row("floor", u), k.rational(-least))
@@ -248,7 +297,12 @@ def _rule(place: FactList, name: str, where: dict[str, Expr]) -> Iterator[FactCo
     except k.Refused:
         return
     if form:
-        yield FactColumn(form, False, (gap,), emit=[lambda: place.fact(">=", gap, "instance", "rule", name, where)])
+        yield FactColumn(
+            form,
+            False,
+            (gap,),
+            emit=[lambda: place.fact(">=", gap, "instance", "rule", name, where)],
+        )
 
 
 def instance_gap(place: FactList, name: str, where: dict[str, Any]) -> Expr | None:

@@ -16,13 +16,20 @@ from dpverify.symbolic.derive.steps import Derivation
 from dpverify.symbolic.derive.unnamed import without_local_names
 from dpverify.symbolic.exact.numbers import EvaluationError, compare
 from dpverify.symbolic.expressions.ranges import Variable
-from dpverify.symbolic.expressions.translation import compile_expr, sympy_conditions, sympy_sides, sympy_symbols
+from dpverify.symbolic.expressions.translation import (
+    compile_expr,
+    sympy_conditions,
+    sympy_sides,
+    sympy_symbols,
+)
 
 _POINTS = 100
 _BITS = 170
 
 
-def relation_to_derived(statement: Statement, derivation: Derivation, checker: Any) -> RelationToDerived:
+def relation_to_derived(
+    statement: Statement, derivation: Derivation, checker: Any
+) -> RelationToDerived:
     """Return the relation of the printed side of a statement to the last expression of its derivation.
 
     ``checker`` has accepted the certificate of the derivation, or is None. With a certificate, the sides are ``equal``
@@ -30,7 +37,9 @@ def relation_to_derived(statement: Statement, derivation: Derivation, checker: A
     ``differ`` if each is certainly better at some point, and the printed side is ``stronger`` if only it is.
     """
     if checker is None:
-        return _at_points(expand_definition(divided(statement, derivation.division)), derivation)
+        return _at_points(
+            expand_definition(divided(statement, derivation.division)), derivation
+        )
     if statement.relation in ORDERS:
         return "weaker"
     proof = _proof_of_chain(checker, derivation)
@@ -55,7 +64,9 @@ def _at_points(statement: Statement, derivation: Derivation) -> RelationToDerive
     if printed is None or statement.relation in ORDERS:
         return "undecided"
     symbols = tuple(sympy_symbols(statement).values())
-    points = _points(tuple(derivation.variables.items()), symbols, sympy_conditions(statement))
+    points = _points(
+        tuple(derivation.variables.items()), symbols, sympy_conditions(statement)
+    )
     below, above = _certain_differences(derivation.last, printed, points)
     if (below and above) or (statement.relation == "=" and (below or above)):
         return "differs"
@@ -65,13 +76,17 @@ def _at_points(statement: Statement, derivation: Derivation) -> RelationToDerive
 
 @lru_cache(maxsize=64)
 def _points(
-    variables: tuple[tuple[str, Variable], ...], symbols: tuple[Any, ...], conditions: tuple[Any, ...]
+    variables: tuple[tuple[str, Variable], ...],
+    symbols: tuple[Any, ...],
+    conditions: tuple[Any, ...],
 ) -> list[dict[str, Any]]:
     """Return sample points of a domain. They are cached, since readings of a claim often have the same domain."""
     return Setting(dict(variables), symbols, conditions, _POINTS, 0).points.samples
 
 
-def _certain_differences(derived: Any, printed: Any, points: list[dict[str, Any]]) -> tuple[bool, bool]:
+def _certain_differences(
+    derived: Any, printed: Any, points: list[dict[str, Any]]
+) -> tuple[bool, bool]:
     """Test whether the printed side is certainly below, and certainly above, the derived one at some point."""
     below = above = False
     try:

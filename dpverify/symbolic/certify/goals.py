@@ -7,7 +7,12 @@ from itertools import chain
 from flint import fmpq
 
 from dpverify.symbolic.certify.checker import Expr, Form, k, to_expr
-from dpverify.symbolic.certify.columns import PRODUCTS, columns_for, pruned, signed_monomials
+from dpverify.symbolic.certify.columns import (
+    PRODUCTS,
+    columns_for,
+    pruned,
+    signed_monomials,
+)
 from dpverify.symbolic.certify.comparisons import (
     by_equal_places,
     by_floors,
@@ -17,13 +22,21 @@ from dpverify.symbolic.certify.comparisons import (
     by_value,
 )
 from dpverify.symbolic.certify.place import FactList
-from dpverify.symbolic.certify.polynomials import cleared, common_powers, denominators, factors_of, shifted
+from dpverify.symbolic.certify.polynomials import (
+    cleared,
+    common_powers,
+    denominators,
+    factors_of,
+    shifted,
+)
 from dpverify.symbolic.prove.certificate import solve
 
 _DEPTH = 5
 _MOST_COLUMNS = 420
 _MOST_TERMS = 160
-_EFFORT = 10_000_000  # limit on the entries of all linear programs of a certificate; beyond it, no proof is found
+# limit on the entries of all linear programs of a certificate; beyond it, no proof is
+# found
+_EFFORT = 10_000_000
 _RELATION = (">=", ">")
 
 
@@ -32,13 +45,18 @@ class Goals:
 
     def __init__(self) -> None:
         self.effort = _EFFORT
-        self.solved: dict[tuple[Form, tuple[Form, ...], tuple[bool, ...]], list[fmpq] | None] = {}  # linear programs
+        # linear programs
+        self.solved: dict[
+            tuple[Form, tuple[Form, ...], tuple[bool, ...]], list[fmpq] | None
+        ] = {}
 
     def prove_expr(self, place: FactList, expr: Expr, strict: bool = False) -> bool:
         """Prove the sign of an expression."""
         return self.prove(place, place.form(expr), strict)
 
-    def prove(self, place: FactList, form: Form, strict: bool = False, depth: int = _DEPTH) -> bool:
+    def prove(
+        self, place: FactList, form: Form, strict: bool = False, depth: int = _DEPTH
+    ) -> bool:
         """Prove that a form is nonnegative (positive, if ``strict``), and write this for the checker."""
         scope = place.scope
         relation = _RELATION[strict]
@@ -68,7 +86,9 @@ class Goals:
                 self._shift,
                 self._products,
             ):
-                if method(place, form, strict, depth) and place.scope.holds(relation, place.form(expr)):
+                if method(place, form, strict, depth) and place.scope.holds(
+                    relation, place.form(expr)
+                ):
                     return True
         except k.Refused:
             pass
@@ -95,9 +115,15 @@ class Goals:
             and not cleared(place.scope, place.form(expr), factors)
         ):
             return place.fact("=", expr, "combine", [to_expr(d) for d in factors], [])
-        if any(way(self, place, place.form(expr)) for way in (by_equal_places, by_one_root, by_value)):
+        if any(
+            way(self, place, place.form(expr))
+            for way in (by_equal_places, by_one_root, by_value)
+        ):
             return True
-        if any(place.is_refuted(to_expr(signed_form), False) for signed_form in (form, -form)):
+        if any(
+            place.is_refuted(to_expr(signed_form), False)
+            for signed_form in (form, -form)
+        ):
             return False
         return self.prove(place, form) and self.prove(place, -form)
 
@@ -106,12 +132,29 @@ class Goals:
         form = place.form(expr)
         if relation == "=":
             return self.prove_zero(place, form)
-        return self.prove_nonzero(place, form) if relation == "!=" else self.prove(place, form, relation == ">")
+        return (
+            self.prove_nonzero(place, form)
+            if relation == "!="
+            else self.prove(place, form, relation == ">")
+        )
 
     # ---- ways to prove a sign
 
-    def _combined(self, place: FactList, form: Form, strict: bool, coefficient: object, factors: list[Expr]) -> bool:
-        return place.fact(_RELATION[strict], to_expr(form), "combine", [], [[str(coefficient), factors]])
+    def _combined(
+        self,
+        place: FactList,
+        form: Form,
+        strict: bool,
+        coefficient: object,
+        factors: list[Expr],
+    ) -> bool:
+        return place.fact(
+            _RELATION[strict],
+            to_expr(form),
+            "combine",
+            [],
+            [[str(coefficient), factors]],
+        )
 
     def _split(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
         """Split by which argument of a maximum is the largest."""
@@ -121,7 +164,9 @@ class Goals:
         a, b = map(to_expr, maxima[0][1:3])
         return self.by_cases(place, (a - b), form, strict, depth)
 
-    def by_cases(self, place: FactList, gap: Expr, form: Form, strict: bool, depth: int) -> bool:
+    def by_cases(
+        self, place: FactList, gap: Expr, form: Form, strict: bool, depth: int
+    ) -> bool:
         """Prove a sign where an expression is nonnegative, and where it is negative."""
         expr = to_expr(form)
         lists: tuple[list[object], list[object]] = ([], [])
@@ -147,7 +192,9 @@ class Goals:
         for atom, exponent in powers:
             factor_sign = self._power(place, atom, exponent, strict, depth)
             sign *= factor_sign
-            factors.append(to_expr(place.scope.joined(((atom, exponent),)).times(factor_sign or 1)))
+            factors.append(
+                to_expr(place.scope.joined(((atom, exponent),)).times(factor_sign or 1))
+            )
             if not factor_sign:
                 return False
         if cofactor:
@@ -155,14 +202,20 @@ class Goals:
             sign *= factor_sign
             factors.append(to_expr(cofactor.times(factor_sign or 1)))
         return sign > 0 and (
-            place.scope.holds(_RELATION[strict], form) or self._combined(place, form, strict, coefficient, factors)
+            place.scope.holds(_RELATION[strict], form)
+            or self._combined(place, form, strict, coefficient, factors)
         )
 
     def _either(self, place: FactList, form: Form, strict: bool, depth: int) -> int:
         """Return 1 if a form is proven to be nonnegative, -1 if its negation is, and 0 otherwise."""
-        return next((s for s in (1, -1) if self.prove(place, form.times(s), strict, depth - 1)), 0)
+        return next(
+            (s for s in (1, -1) if self.prove(place, form.times(s), strict, depth - 1)),
+            0,
+        )
 
-    def _power(self, place: FactList, atom: Form, exponent: Form, strict: bool, depth: int) -> int:
+    def _power(
+        self, place: FactList, atom: Form, exponent: Form, strict: bool, depth: int
+    ) -> int:
         """Return the sign of an atom's power, by the sign of the atom or by facts about powers, or 0."""
         atom_form = k.alone(atom)
         value = exponent.constant()
@@ -171,19 +224,35 @@ class Goals:
             return int(not strict or self.prove_nonzero(place, atom_form))
         if atom[0] != "base" and value == 1:
             if atom[0] in ("letter", "moment", "norm", "inner", "integral", "apply"):
-                signs = (s for s in (1, -1) if self._of_letter(place, atom_form.times(s), strict, depth))
+                signs = (
+                    s
+                    for s in (1, -1)
+                    if self._of_letter(place, atom_form.times(s), strict, depth)
+                )
                 return next(signs, 0)
             if self._atom(place, atom, strict, depth):
                 return 1
             return -1 if self.combination(place, -atom_form, strict, depth) else 0
-        if self.prove(place, atom_form, strict or (value is not None and value < 0), depth - 1):
+        if self.prove(
+            place, atom_form, strict or (value is not None and value < 0), depth - 1
+        ):
             return int(place.scope.holds(_RELATION[strict], power_form))
         if value == -1 and self.prove(place, -atom_form, True, depth - 1):
-            return -int(place.fact(">", to_expr(-power_form), "combine", [to_expr(-atom_form)], [["1", []]]))
+            return -int(
+                place.fact(
+                    ">",
+                    to_expr(-power_form),
+                    "combine",
+                    [to_expr(-atom_form)],
+                    [["1", []]],
+                )
+            )
         return 0
 
     def _of_letter(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-        return place.scope.holds(_RELATION[strict], form) or self.combination(place, form, strict, depth)
+        return place.scope.holds(_RELATION[strict], form) or self.combination(
+            place, form, strict, depth
+        )
 
     def _atom(self, place: FactList, atom: Form, strict: bool, depth: int) -> bool:
         """Prove the sign of a function: of a sum by its terms, of other functions by facts about them."""
@@ -191,9 +260,15 @@ class Goals:
         if kind == "sum" and not strict:
             expr = k.row(*to_expr(k.alone(atom)))
             term, _ = place.scope.term(*expr)
-            inner = place.inside("oo" if arguments[0] == "oo" else to_expr(arguments[0]))
+            inner = place.inside(
+                "oo" if arguments[0] == "oo" else to_expr(arguments[0])
+            )
             return self.prove_expr(inner, term) and place.termwise(expr)
-        if kind == "floor" and not strict and self.prove(place, arguments[0], False, depth - 1):
+        if (
+            kind == "floor"
+            and not strict
+            and self.prove(place, arguments[0], False, depth - 1)
+        ):
             return True
         return self.combination(place, k.alone(atom), strict, depth)
 
@@ -214,15 +289,27 @@ class Goals:
         return self.combination(place, form, strict, depth)
 
     def _products(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-        return len(form) > 1 and any(self.combination(place, form, strict, depth, products) for products in PRODUCTS)
+        return len(form) > 1 and any(
+            self.combination(place, form, strict, depth, products)
+            for products in PRODUCTS
+        )
 
-    def combination(self, place: FactList, form: Form, strict: bool, depth: int, products: str = "") -> bool:
+    def combination(
+        self, place: FactList, form: Form, strict: bool, depth: int, products: str = ""
+    ) -> bool:
         """Find weights by a linear program over known columns, and write the combination."""
         columns = pruned(columns_for(self, place, form, depth, products), form)
-        monomials = [tuple(map(abs, signed_monomials(f))) for f in (form, *(c.form for c in columns))]
-        if len(columns) > _MOST_COLUMNS or not set().union(*monomials[1:]).issuperset(monomials[0]):
+        monomials = [
+            tuple(map(abs, signed_monomials(f)))
+            for f in (form, *(c.form for c in columns))
+        ]
+        if len(columns) > _MOST_COLUMNS or not set().union(*monomials[1:]).issuperset(
+            monomials[0]
+        ):
             return False
-        numbers = {m: n for n, m in enumerate(dict.fromkeys(chain.from_iterable(monomials)))}
+        numbers = {
+            m: n for n, m in enumerate(dict.fromkeys(chain.from_iterable(monomials)))
+        }
         self.effort -= len(columns) * len(numbers)
         if self.effort < 0:
             return False
@@ -235,7 +322,12 @@ class Goals:
         if key not in self.solved:
             self.solved[key] = solve(matrix, target, strict_columns)
         weights = self.solved[key]
-        if weights is None or (strict and not any(w > 0 and s for w, s in zip(weights, strict_columns, strict=True))):
+        if weights is None or (
+            strict
+            and not any(
+                w > 0 and s for w, s in zip(weights, strict_columns, strict=True)
+            )
+        ):
             return False
         used = [(w, c) for w, c in zip(weights, columns, strict=True) if w > 0]
         if not all(emit() for _, c in used for emit in c.emit):
@@ -247,9 +339,13 @@ class Goals:
         """Prove that an integer is nonnegative because it is above -1."""
         if strict or not place.scope.integer(form):
             return False
-        return self.prove(place, form + k.ONE, True, depth - 2) and place.fact(">=", to_expr(form), "whole")
+        return self.prove(place, form + k.ONE, True, depth - 2) and place.fact(
+            ">=", to_expr(form), "whole"
+        )
 
-    def _by_arguments(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    def _by_arguments(
+        self, place: FactList, form: Form, strict: bool, depth: int
+    ) -> bool:
         """Compare the arguments of floors, logarithms or roots."""
         ways = (by_floors, by_logarithms, by_squares)
         return any(way(self, place, form, strict, depth) for way in ways)
@@ -270,9 +366,13 @@ class Goals:
         by = ["combine", [to_expr(d) for d in divisors], [["1", [to_expr(top)]]]]
         return place.fact(_RELATION[strict], to_expr(form), *by)
 
-    def _polynomial(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    def _polynomial(
+        self, place: FactList, form: Form, strict: bool, depth: int
+    ) -> bool:
         """Prove the signs of the factors of a form as a polynomial in its atoms."""
-        coefficient, factorization = factors_of(place.scope, form) if len(form) > 1 else (fmpq(1), [])
+        coefficient, factorization = (
+            factors_of(place.scope, form) if len(form) > 1 else (fmpq(1), [])
+        )
         if sum(count for _, count in factorization) < 2:
             return False
         sign = 1 if coefficient > 0 else -1
@@ -283,16 +383,24 @@ class Goals:
                 root = to_expr(factor.times(factor_sign or 1))
                 if not (factor_sign if strict else place.square(root)):
                     return False
-                factors += [root, root] * (count // 2) if strict else [k.row("*", root, root)] * (count // 2)
+                factors += (
+                    [root, root] * (count // 2)
+                    if strict
+                    else [k.row("*", root, root)] * (count // 2)
+                )
                 continue
             factor_sign = self._either(place, factor, strict, depth)
             if not factor_sign:
                 return False
             sign *= factor_sign
             factors += [to_expr(factor.times(factor_sign))] * count
-        return sign > 0 and self._combined(place, form, strict, abs(coefficient), factors)
+        return sign > 0 and self._combined(
+            place, form, strict, abs(coefficient), factors
+        )
 
     def _shift(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
         """Measure letters from rational bounds such that no coefficient is negative."""
         terms = shifted(self, place, form)
-        return terms is not None and place.fact(_RELATION[strict], to_expr(form), "combine", [], terms)
+        return terms is not None and place.fact(
+            _RELATION[strict], to_expr(form), "combine", [], terms
+        )

@@ -25,12 +25,24 @@ from dpverify.symbolic.certify.prefix import (
     letter_of,
     premise_data,
 )
-from dpverify.symbolic.derive.define import ClaimPremise, define, fixed_names, hidden_letters, quantity_formula
+from dpverify.symbolic.derive.define import (
+    ClaimPremise,
+    define,
+    fixed_names,
+    hidden_letters,
+    quantity_formula,
+)
 from dpverify.symbolic.derive.integers import Hypothesis
 from dpverify.symbolic.derive.steps import Derivation, Premise, symbol_conditions
 from dpverify.symbolic.derive.unnamed import is_named
 from dpverify.symbolic.expressions.functions import Inner, Norm
-from dpverify.symbolic.expressions.ranges import AnyFunction, AnyVector, FunctionOf, GaussianNorm, SetBits
+from dpverify.symbolic.expressions.ranges import (
+    AnyFunction,
+    AnyVector,
+    FunctionOf,
+    GaussianNorm,
+    SetBits,
+)
 from dpverify.symbolic.expressions.translation import sympy_sides
 from dpverify.symbolic.rules.base import Holds, Instance
 
@@ -42,11 +54,21 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
     defined: dict[str, Prefix] = {}
     for name, value in statement.let:
         defined[name] = from_formula(value, defined)
-    domains = sorted(statement.domains)  # sorted, since letters of a definition come from a set
+    # sorted, since letters of a definition come from a set
+    domains = sorted(statement.domains)
     names = [name for name in domains if name not in defined]
     constraints = [c for name in domains for c in statement.domains[name].constraints]
-    if statement.rhs is None or statement.relation not in {"<=", ">=", "<", ">", "=", *k.ORDERS}:
-        raise NotExpressibleError("the statement has no sides with a relation between them that is known here")
+    if statement.rhs is None or statement.relation not in {
+        "<=",
+        ">=",
+        "<",
+        ">",
+        "=",
+        *k.ORDERS,
+    }:
+        raise NotExpressibleError(
+            "the statement has no sides with a relation between them that is known here"
+        )
     meaning = quantity_formula(statement)
     letters: dict[str, str] = {name: statement.domains[name].kind for name in names}
     conditions = [*constraints, *statement.requires]
@@ -54,22 +76,42 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
     if meaning is not None:
         symbols = symbols | meaning.letters
         letter_conditions = [*letter_conditions, *meaning.conditions]
-    symbols = dict(sorted(symbols.items()))  # they come from sets, whose order differs between processes
-    vectors = set() if meaning is None else {s for e in meaning.formula.atoms(Norm, Inner) for s in e.free_symbols}
-    kinds = {name: "vector" if s in vectors and not s.is_real else kind_of(s) for name, s in symbols.items()}
+    # they come from sets, whose order differs between processes
+    symbols = dict(sorted(symbols.items()))
+    vectors = (
+        set()
+        if meaning is None
+        else {s for e in meaning.formula.atoms(Norm, Inner) for s in e.free_symbols}
+    )
+    kinds = {
+        name: "vector" if s in vectors and not s.is_real else kind_of(s)
+        for name, s in symbols.items()
+    }
     letters |= {name: kind for name, kind in kinds.items() if name not in letters}
     signs = [c for s in symbols.values() for c in _signs(s)]
-    left = from_sympy(start if meaning is None else meaning.formula) if statement.lhs is None else None
+    left = (
+        from_sympy(start if meaning is None else meaning.formula)
+        if statement.lhs is None
+        else None
+    )
     return {
         "name": statement.key,
         "claim": statement.key,
         "variant": statement.variant,
         "reading": statement.reading,
-        "quantity": "" if statement.quantity is None or meaning is not None else statement.quantity,
+        "quantity": ""
+        if statement.quantity is None or meaning is not None
+        else statement.quantity,
         "definitions": definitions_of(statement),
         "letters": letters,
-        "conditions": [condition for c in conditions for condition in from_compare(c, defined)]
-        + [condition for relation in letter_conditions for condition in conditions_of(relation)]
+        "conditions": [
+            condition for c in conditions for condition in from_compare(c, defined)
+        ]
+        + [
+            condition
+            for relation in letter_conditions
+            for condition in conditions_of(relation)
+        ]
         + signs,
         "lhs": left if statement.lhs is None else from_formula(statement.lhs, defined),
         "relation": statement.relation,
@@ -77,13 +119,17 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
     } | ({"hides": sorted(statement.hides)} if statement.relation in k.ORDERS else {})
 
 
-def unused_conditions(statement: Statement, letters: Collection[str]) -> frozenset[Expr]:
+def unused_conditions(
+    statement: Statement, letters: Collection[str]
+) -> frozenset[Expr]:
     """Return the conditions of a statement about some of its letters, as the checker reads them."""
     values: dict[str, Prefix] = {}
     for name, value in statement.let:
         values[name] = from_formula(value, values)
     used, unused = set[Expr](), set[Expr]()
-    constraints = [c for domain in statement.domains.values() for c in domain.constraints]
+    constraints = [
+        c for domain in statement.domains.values() for c in domain.constraints
+    ]
     for condition in (*constraints, *statement.requires):
         gaps = {k.condition(part, ())[2] for part in from_compare(condition, values)}
         (used if free_names(condition).isdisjoint(letters) else unused).update(gaps)
@@ -92,7 +138,9 @@ def unused_conditions(statement: Statement, letters: Collection[str]) -> frozens
 
 def measured_left(statement: Statement) -> Prefix | None:
     """Return the recorded formula of what a claim measures, with parts that forms drop, such as parts times 0."""
-    meaning = None if statement.quantity is None else statement.definition(statement.quantity)
+    meaning = (
+        None if statement.quantity is None else statement.definition(statement.quantity)
+    )
     if meaning is None or meaning.statement.rhs is None:
         return None
     values: dict[str, Prefix] = {}
@@ -106,11 +154,19 @@ def definitions_of(statement: Statement) -> list[dict[str, Any]]:
     sides = [side for side in sympy_sides(statement) if side is not None]
     names = fixed_names(statement, *sides)
     meanings = () if statement.glossary is None else statement.glossary.meanings
-    records = {(m.record.name, m.record.part) for m in meanings if isinstance(m.record, Definition) and m.record.at}
+    records = {
+        (m.record.name, m.record.part)
+        for m in meanings
+        if isinstance(m.record, Definition) and m.record.at
+    }
     headers = []
     for name, part in sorted(record for record in records if record[0] in names):
         meaning = statement.definition(name, part)
-        if meaning is not None and isinstance(meaning.record, Definition) and not meaning.record.argued:
+        if (
+            meaning is not None
+            and isinstance(meaning.record, Definition)
+            and not meaning.record.argued
+        ):
             premise = define(statement, name, part=part)
             letters = {letter_of(symbol) for symbol in premise.lhs.free_symbols}
             headers.append(premise_header(premise, str(meaning), letters))
@@ -120,45 +176,87 @@ def definitions_of(statement: Statement) -> list[dict[str, Any]]:
 def lemma_header(derivation: Derivation, name: str) -> dict[str, Any]:
     """Return what a derivation proves, for all letters except local ones that its ends do not contain."""
     hidden = internal_letters(derivation)
-    granted = [p for p in derivation.premises.values() if isinstance(p, Hypothesis) or is_named(p)]
+    granted = [
+        p
+        for p in derivation.premises.values()
+        if isinstance(p, Hypothesis) or is_named(p)
+    ]
     relations = [_RELATION[p.relation](p.lhs, p.rhs, evaluate=False) for p in granted]
-    assumed = [a for a in (*derivation.assumptions, *relations) if not hidden & _names(a)]
+    assumed = [
+        a for a in (*derivation.assumptions, *relations) if not hidden & _names(a)
+    ]
     ends = derivation.start, derivation.last
-    symbols = {s for e in (*ends, *assumed) for s in e.free_symbols if s.name not in hidden}
-    plain = sorted((s for s in symbols if declared(derivation, s.name) is None), key=str)
-    instance = Instance(ends[0], derivation.relation, ends[1], tuple(Holds(a) for a in assumed))
+    symbols = {
+        s for e in (*ends, *assumed) for s in e.free_symbols if s.name not in hidden
+    }
+    plain = sorted(
+        (s for s in symbols if declared(derivation, s.name) is None), key=str
+    )
+    instance = Instance(
+        ends[0], derivation.relation, ends[1], tuple(Holds(a) for a in assumed)
+    )
     header = instance_data(instance, plain)
     header["conditions"] = [c for c in header["conditions"] if c[0] != "integer"]
-    return {"name": name, **header, "letters": header["letters"] | functions_of(derivation)}
+    return {
+        "name": name,
+        **header,
+        "letters": header["letters"] | functions_of(derivation),
+    }
 
 
 def functions_of(derivation: Derivation) -> dict[str, Prefix]:
     """Return the letters in a derivation's two ends that are not numbers, with their declarations."""
     names = sorted(_names(derivation.start, derivation.last))
-    return {name: declaration for name in names if (declaration := declared(derivation, name)) is not None}
+    return {
+        name: declaration
+        for name in names
+        if (declaration := declared(derivation, name)) is not None
+    }
 
 
 def local_part(
-    derivation: Derivation, statement_letters: Collection[str], symbols: Collection[Any], *, strict: bool
+    derivation: Derivation,
+    statement_letters: Collection[str],
+    symbols: Collection[Any],
+    *,
+    strict: bool,
 ) -> dict[str, Any]:
     """Return the letters of a derivation that its statement does not have, with their assumptions."""
     local = {
-        s.name: kind_of(s) for s in symbols if s.name not in statement_letters and declared(derivation, s.name) is None
+        s.name: kind_of(s)
+        for s in symbols
+        if s.name not in statement_letters and declared(derivation, s.name) is None
     }
     if strict and (unknown := sorted(local.keys() - set(derivation.local))):
         raise NotExpressibleError(f"the statement says nothing of {', '.join(unknown)}")
     signs = [c for s in symbols if s.name in local for c in _signs(s)]
-    assumed = [c for a in derivation.assumptions if _names(a) & local.keys() for c in conditions_of(a)]
-    declarations = {n: declared(derivation, n) for n in derivation.variables if n not in statement_letters}
+    assumed = [
+        c
+        for a in derivation.assumptions
+        if _names(a) & local.keys()
+        for c in conditions_of(a)
+    ]
+    declarations = {
+        n: declared(derivation, n)
+        for n in derivation.variables
+        if n not in statement_letters
+    }
     letters = local | {n: kind for n, kind in declarations.items() if kind is not None}
     return {"local": {"letters": letters, "conditions": signs + assumed}}
 
 
 def _signs(symbol: Any) -> list[Prefix]:
-    return [c for condition in symbol_conditions(symbol) for c in condition_data(condition) if c[0] != "integer"]
+    return [
+        c
+        for condition in symbol_conditions(symbol)
+        for c in condition_data(condition)
+        if c[0] != "integer"
+    ]
 
 
-def premise_header(premise: Premise, name: str, letters: Collection[str]) -> dict[str, Any]:
+def premise_header(
+    premise: Premise, name: str, letters: Collection[str]
+) -> dict[str, Any]:
     """Return what a premise says, for all values of some letters."""
     return {"name": name, **premise_data(premise, letters)}
 
@@ -167,11 +265,19 @@ def measured_header(premise: ClaimPremise, name: str) -> dict[str, Any]:
     """Return what a referenced statement says about a letter that names what its record measures."""
     statement = premise.statement
     # The proof may have replaced a letter that the record does not have.
-    where = {letter: from_sympy(value) for letter, value in premise.where.items() if letter in statement.domains}
+    where = {
+        letter: from_sympy(value)
+        for letter, value in premise.where.items()
+        if letter in statement.domains
+    }
     defined: dict[str, Prefix] = dict(where)
     for letter, value in statement.let:
         defined[letter] = from_formula(value, defined)
-    domains = [c for letter in sorted(statement.domains) for c in statement.domains[letter].constraints]
+    domains = [
+        c
+        for letter in sorted(statement.domains)
+        for c in statement.domains[letter].constraints
+    ]
     assert statement.rhs is not None
     reference = premise.reference
     return {
@@ -183,7 +289,11 @@ def measured_header(premise: ClaimPremise, name: str) -> dict[str, Any]:
         "measured": True,
         "where": where,
         "letters": {},
-        "conditions": [condition for c in (*domains, *statement.requires) for condition in from_compare(c, defined)],
+        "conditions": [
+            condition
+            for c in (*domains, *statement.requires)
+            for condition in from_compare(c, defined)
+        ],
         "lhs": from_sympy(premise.lhs),
         "relation": premise.relation,
         "rhs": from_formula(statement.rhs, defined),
@@ -211,4 +321,6 @@ def declared(derivation: Derivation, name: str) -> Prefix | None:
 
 def _names(*expressions: Any) -> set[str]:
     terms = [sympy.sympify(e) for e in expressions]
-    return {s.name for e in terms for s in e.free_symbols} | {str(f.func) for e in terms for f in e.atoms(AppliedUndef)}
+    return {s.name for e in terms for s in e.free_symbols} | {
+        str(f.func) for e in terms for f in e.atoms(AppliedUndef)
+    }

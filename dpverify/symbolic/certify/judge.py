@@ -14,21 +14,39 @@ from dpverify.symbolic.certify.chains import Path
 from dpverify.symbolic.certify.writer import symbols_of
 from dpverify.symbolic.derive.cited import letters_of_citations
 from dpverify.symbolic.derive.preparation import prepared
-from dpverify.symbolic.derive.setting import Setting, check_cited_facts, cited_relations, evaluate_step
-from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, DerivationError, Link, Premise, Step
+from dpverify.symbolic.derive.setting import (
+    Setting,
+    check_cited_facts,
+    cited_relations,
+    evaluate_step,
+)
+from dpverify.symbolic.derive.steps import (
+    ALGEBRA,
+    PREMISE,
+    Cases,
+    Derivation,
+    DerivationError,
+    Link,
+    Premise,
+    Step,
+)
 from dpverify.symbolic.expressions.ranges import AnyFunction, AnyVector
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import find_rule
 from dpverify.symbolic.rules.base import Instance
 
 
-def check_derivation(derivation: Derivation, points: int = 300, seed: int = 0) -> DerivationResult:
+def check_derivation(
+    derivation: Derivation, points: int = 300, seed: int = 0
+) -> DerivationResult:
     """Return the verdict on each step of a derivation, from its own certificate and from points of its domain."""
     check_form(prepared(derivation))
     return judge_derivation(derivation, certify_chain(derivation), points, seed)
 
 
-def judge_derivation(derivation: Derivation, certificate: Certificate, points: int, seed: int) -> DerivationResult:
+def judge_derivation(
+    derivation: Derivation, certificate: Certificate, points: int, seed: int
+) -> DerivationResult:
     """Return the verdict on each step of a derivation, from a certificate of it and from points of its domain.
 
     A step is ``proved`` (the certificate contains it, and no point violates it), ``checked`` (no point violates it, but
@@ -48,21 +66,39 @@ def judge_derivation(derivation: Derivation, certificate: Certificate, points: i
     reports = list(link_reports(clean, certificate, setting))
     results = [_result(clean, report) for report in reports]
     count = len(setting.points.samples)
-    note = "" if setting.points.is_complete else f"only {count} of {points} points met the assumptions"
+    note = (
+        ""
+        if setting.points.is_complete
+        else f"only {count} of {points} points met the assumptions"
+    )
     if certificate.data is None and not certificate.problems:
         note = note or certificate.reason
     is_right = (
-        result.status == "proved" or (result.status == "checked" and report.unproved == NOT_NEEDED)
+        result.status == "proved"
+        or (result.status == "checked" and report.unproved == NOT_NEEDED)
         for result, report in zip(results, reports, strict=True)
     )
     complete = all(is_right) and not note
-    return DerivationResult(name=clean.name, whose=clean.whose, steps=[start, *results], complete=complete, note=note)
+    return DerivationResult(
+        name=clean.name,
+        whose=clean.whose,
+        steps=[start, *results],
+        complete=complete,
+        note=note,
+    )
 
 
 def setting_of(clean: Derivation, points: int, seed: int) -> Setting:
     """Return the sample points of a prepared derivation; raise a `DerivationError` if it is malformed."""
     check_form(clean)
-    return Setting(clean.variables, symbols_of(clean), clean.assumptions, points, seed, cited_relations(clean))
+    return Setting(
+        clean.variables,
+        symbols_of(clean),
+        clean.assumptions,
+        points,
+        seed,
+        cited_relations(clean),
+    )
 
 
 def step_certificate(derivation: Derivation, certificate: Certificate) -> Certificate:
@@ -85,7 +121,9 @@ def check_form(clean: Derivation) -> None:
         instance_of(clean, step)
 
 
-def link_reports(clean: Derivation, certificate: Certificate, setting: Setting) -> Iterator[LinkReport]:
+def link_reports(
+    clean: Derivation, certificate: Certificate, setting: Setting
+) -> Iterator[LinkReport]:
     """Yield a report on each link of a prepared derivation. The links of cases precede the end of their split."""
     return _reports(certificate, clean.start, clean.steps, setting, (), "")
 
@@ -102,22 +140,34 @@ class LinkReport(NamedTuple):
     old: Any  # the expression before it
     link: Link
     prefix: str  # the cases around it
-    unproved: str  # reason why the certificate does not contain the link; empty if it does
+    # reason why the certificate does not contain the link; empty if it does
+    unproved: str
     values: Any  # of both sides, at sample points
     setting: Setting
 
 
 def _reports(
-    certificate: Certificate, old: Any, links: tuple[Link, ...], setting: Setting, around: Path, prefix: str
+    certificate: Certificate,
+    old: Any,
+    links: tuple[Link, ...],
+    setting: Setting,
+    around: Path,
+    prefix: str,
 ) -> Iterator[LinkReport]:
     for number, link in enumerate(links):
         path = (*around, number)
-        for case_number, case in enumerate(link.cases if isinstance(link, Cases) else ()):
+        for case_number, case in enumerate(
+            link.cases if isinstance(link, Cases) else ()
+        ):
             inside = setting.with_assumption(case.assumption)
             label = f"{prefix}case {case.assumption}: "
-            yield from _reports(certificate, old, case.steps, inside, (*path, case_number), label)
+            yield from _reports(
+                certificate, old, case.steps, inside, (*path, case_number), label
+            )
         values = evaluate_step(old, link.expr, link.relation, setting)
-        yield LinkReport(old, link, prefix, _why_not_proved(certificate, path), values, setting)
+        yield LinkReport(
+            old, link, prefix, _why_not_proved(certificate, path), values, setting
+        )
         old = link.expr
 
 
@@ -146,7 +196,9 @@ def _result(derivation: Derivation, report: LinkReport) -> StepResult:
     elif values.undefined:
         status = "undecided"
         reason = f"without a value {values.undefined}"
-    elif isinstance(link, Step) and (constant_letters := setting.constant_letters(report.old, link.expr)):
+    elif isinstance(link, Step) and (
+        constant_letters := setting.constant_letters(report.old, link.expr)
+    ):
         status = "undecided"
         reason = f"every point has the same {', '.join(constant_letters)}"
     elif isinstance(link, Step) and not setting.points.is_complete:
@@ -188,15 +240,25 @@ def instance_of(derivation: Derivation, step: Step) -> Instance | None:
         (name,) = step.premises
         return derivation.premises[name].instance(step.where)
     except (ValueError, KeyError) as error:
-        raise DerivationError(f"{derivation.name}: step to {step.expr}: {error}") from None
+        raise DerivationError(
+            f"{derivation.name}: step to {step.expr}: {error}"
+        ) from None
 
 
 def is_granted(derivation: Derivation, link: Link) -> bool:
     """Test whether a premise of a link is about functions or vectors that are drawn and may violate it at a point."""
     if isinstance(link, Cases):
-        return any(is_granted(derivation, inside) for case in link.cases for inside in case.steps)
+        return any(
+            is_granted(derivation, inside)
+            for case in link.cases
+            for inside in case.steps
+        )
     arbitrary = (AnyFunction, AnyVector)
-    drawn = {name for name, variable in derivation.variables.items() if isinstance(variable, arbitrary)}
+    drawn = {
+        name
+        for name, variable in derivation.variables.items()
+        if isinstance(variable, arbitrary)
+    }
     return any(_is_unproved(derivation.premises[name], drawn) for name in link.premises)
 
 
@@ -207,4 +269,8 @@ def _is_unproved(premise: Premise, drawn: set[str]) -> bool:
         names = {str(part.func) for side in sides for part in side.atoms(AppliedUndef)}
         names |= {symbol.name for side in sides for symbol in side.free_symbols}
         return bool(names & drawn) or bool(getattr(premise, "is_unproved", False))
-    return any(_is_unproved(inner, drawn) for chain, _ in premise.subderivations for inner in chain.premises.values())
+    return any(
+        _is_unproved(inner, drawn)
+        for chain, _ in premise.subderivations
+        for inner in chain.premises.values()
+    )

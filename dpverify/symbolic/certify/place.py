@@ -83,7 +83,14 @@ class FactList:
     def square(self, root: Expr) -> bool:
         """Write that a square is nonnegative: 2ab <= a**2 + b**2 for a = root/2 and b = -root/2."""
         half = k.row("*", k.rational(fmpq(1, 2)), root)
-        return self.fact(">=", k.row("*", root, root), "instance", "rule", "am-gm", {"a": half, "b": -half})
+        return self.fact(
+            ">=",
+            k.row("*", root, root),
+            "instance",
+            "rule",
+            "am-gm",
+            {"a": half, "b": -half},
+        )
 
     def termwise(self, total: Expr) -> bool:
         """Write that a sum is nonnegative if its terms are known to be. For a series, nothing is written."""
@@ -118,13 +125,27 @@ class FactList:
         """Return the place with an additional assumption."""
         strict = relation == ">"
         points = [p for p in self.points if _may_hold(value_of(expr, p), strict)]
-        return FactList(self.proof, self.scope.case(relation, expr), items, points, self.unused)
+        return FactList(
+            self.proof, self.scope.case(relation, expr), items, points, self.unused
+        )
 
-    def split(self, expr: Expr, if_nonnegative: list[Any], if_negative: list[Any], relation: str, claim: Expr) -> None:
+    def split(
+        self,
+        expr: Expr,
+        if_nonnegative: list[Any],
+        if_negative: list[Any],
+        relation: str,
+        claim: Expr,
+    ) -> None:
         """Write a split into expr >= 0 and expr < 0, in which both lists prove a claim, and learn the claim."""
         self.scope.learn(relation, claim)
         self.current_list().append(
-            {"split": expr, "then": if_nonnegative, "else": if_negative, "is": [relation, claim]}
+            {
+                "split": expr,
+                "then": if_nonnegative,
+                "else": if_negative,
+                "is": [relation, claim],
+            }
         )
         self.note_fact((relation, claim))
 
@@ -135,7 +156,11 @@ class FactList:
             if value is None:
                 continue
             if value < -1e-9 * max(1.0, abs(value)) or (strict and value == 0):
-                terms = [value_of(term, point) or 0.0 for term in expr[1:]] if expr[0] == "+" else []
+                terms = (
+                    [value_of(term, point) or 0.0 for term in expr[1:]]
+                    if expr[0] == "+"
+                    else []
+                )
                 if value < -1e-9 * max(map(abs, terms), default=0.0) or not any(terms):
                     return True
         return False

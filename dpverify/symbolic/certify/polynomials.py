@@ -30,16 +30,24 @@ def common_powers(scope: Any, form: Form) -> tuple[list[tuple[Any, Form]], Form]
         values = [x.constant() for x in distinct_exponents]
         if len(distinct_exponents) == 1:
             powers.append((atom, distinct_exponents.pop()))
-        elif all(v is not None for v in values) and (min(values) > 0 or scope.atom_sign(atom) & 2):
+        elif all(v is not None for v in values) and (
+            min(values) > 0 or scope.atom_sign(atom) & 2
+        ):
             powers.append((atom, k.constant(min(values))))
     cofactor = _without(form, dict(powers))
-    return (powers, cofactor) if powers and scope.product(cofactor, k.monomial(powers)) is form else ([], form)
+    return (
+        (powers, cofactor)
+        if powers and scope.product(cofactor, k.monomial(powers)) is form
+        else ([], form)
+    )
 
 
 def _without(form: Form, powers: dict[Any, Form]) -> Form:
     """Return a form divided by powers of atoms that occur once in each monomial."""
     left = {m: [(a, x - powers.get(a, k.ZERO)) for a, x in m] for m in form}
-    return k.form_of({tuple(sorted((a, x) for a, x in left[m] if x)): c for m, c in form.items()})
+    return k.form_of(
+        {tuple(sorted((a, x) for a, x in left[m] if x)): c for m, c in form.items()}
+    )
 
 
 def denominators(form: Form) -> list[Form]:
@@ -72,9 +80,13 @@ class _Ring:
     def __init__(self, scope: Any, form: Form) -> None:
         self.scope, self.generators = scope, dict[Any, int]()
         rows = [({}, c) if not m else (self._row(m), c) for m, c in form.items()]
-        self.context = fmpq_mpoly_ctx.get([f"x{i}" for i in range(max(1, len(self.generators)))], Ordering.lex)
+        self.context = fmpq_mpoly_ctx.get(
+            [f"x{i}" for i in range(max(1, len(self.generators)))], Ordering.lex
+        )
         size = max(1, len(self.generators))
-        self.polynomial = self.context.from_dict({tuple(row.get(g, 0) for g in range(size)): c for row, c in rows})
+        self.polynomial = self.context.from_dict(
+            {tuple(row.get(g, 0) for g in range(size)): c for row, c in rows}
+        )
 
     def _row(self, monomial: Any) -> dict[int, int]:
         row: dict[int, int] = {}
@@ -125,7 +137,9 @@ def bounds(place: Any) -> dict[str, list[tuple[Any, int]]]:
             ((atom, exponent),) = powers[0]
             if atom[0] == "letter" and exponent is k.ONE:
                 c = form[powers[0]]
-                bounds_by_letter.setdefault(atom[1], []).append((-form.get((), fmpq(0)) / c, 1 if c > 0 else -1))
+                bounds_by_letter.setdefault(atom[1], []).append(
+                    (-form.get((), fmpq(0)) / c, 1 if c > 0 else -1)
+                )
     return bounds_by_letter
 
 
@@ -169,7 +183,10 @@ def on_interval(goals: Any, place: Any, gap: Expr, where: Mapping[str, Any]) -> 
     degree = len(shares) - 1
     width = where["high"] - where["low"]
     terms = [
-        [str(share * comb(degree, n) / width**degree), [*[sides[0]] * n, *[sides[1]] * (degree - n)]]
+        [
+            str(share * comb(degree, n) / width**degree),
+            [*[sides[0]] * n, *[sides[1]] * (degree - n)],
+        ]
         for n, share in enumerate(shares)
     ]
     return bool(place.fact(">=", gap, "combine", [], terms))
@@ -177,7 +194,9 @@ def on_interval(goals: Any, place: Any, gap: Expr, where: Mapping[str, Any]) -> 
 
 def _moved(ring: _Ring, choice: Any) -> dict[Any, Any]:
     """Return the coefficients after the substitution x = bound + side*y for every generator of a choice."""
-    rows = {tuple(int(x) for x in e): fmpq(c) for e, c in ring.polynomial.to_dict().items()}
+    rows = {
+        tuple(int(x) for x in e): fmpq(c) for e, c in ring.polynomial.to_dict().items()
+    }
     for place, bound, side, _ in choice:
         new: dict[Any, Any] = {}
         for row, c in rows.items():
@@ -191,7 +210,9 @@ def _moved(ring: _Ring, choice: Any) -> dict[Any, Any]:
     return rows
 
 
-def _terms(goals: Any, place: Any, ring: _Ring, choice: Any, moved: dict[Any, Any]) -> list[Any] | None:
+def _terms(
+    goals: Any, place: Any, ring: _Ring, choice: Any, moved: dict[Any, Any]
+) -> list[Any] | None:
     distance = {}
     for g, bound, side, letter in choice:
         gap = k.row("+", k.letter(letter), k.rational(-bound))

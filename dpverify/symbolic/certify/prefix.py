@@ -11,9 +11,35 @@ from typing import Any
 
 import sympy
 
-from dpverify.ledger.formula import Bin, Call, Compare, Formula, Inf, Integral, Name, Neg, Num, Sum, to_text
-from dpverify.symbolic.derive.steps import PREMISE, Cases, Link, Premise, symbol_conditions
-from dpverify.symbolic.expressions.functions import Binomial, Bit, Inner, Log2, Moment, Norm, PopCount
+from dpverify.ledger.formula import (
+    Bin,
+    Call,
+    Compare,
+    Formula,
+    Inf,
+    Integral,
+    Name,
+    Neg,
+    Num,
+    Sum,
+    to_text,
+)
+from dpverify.symbolic.derive.steps import (
+    PREMISE,
+    Cases,
+    Link,
+    Premise,
+    symbol_conditions,
+)
+from dpverify.symbolic.expressions.functions import (
+    Binomial,
+    Bit,
+    Inner,
+    Log2,
+    Moment,
+    Norm,
+    PopCount,
+)
 from dpverify.symbolic.rules.base import (
     AreSetBits,
     ForAll,
@@ -61,8 +87,13 @@ def rational(value: Any) -> Prefix:
 
 def letter_of(symbol: Any) -> str:
     """Return the name of a symbol, a different one for each Dummy."""
-    name = f"{symbol.name}_{symbol.dummy_index}" if isinstance(symbol, sympy.Dummy) else str(symbol.name)
-    name = name if name[:1].isalpha() else f"idx{name}"  # the index of a sum in canonical form
+    name = (
+        f"{symbol.name}_{symbol.dummy_index}"
+        if isinstance(symbol, sympy.Dummy)
+        else str(symbol.name)
+    )
+    # the index of a sum in canonical form
+    name = name if name[:1].isalpha() else f"idx{name}"
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
         raise NotExpressibleError(f"the name {name} is no letter.")
     return name
@@ -75,7 +106,10 @@ def from_sympy(expr: Any, guarded: bool = False) -> Prefix:
     the original expressions later.
     """
     if guarded:
-        expr = expr.replace(lambda e: isinstance(e, sympy.Piecewise) and len(e.args) == 2, lambda e: e.args[0][0])
+        expr = expr.replace(
+            lambda e: isinstance(e, sympy.Piecewise) and len(e.args) == 2,
+            lambda e: e.args[0][0],
+        )
     expr = sympy.sympify(expr)
     if expr.is_Rational:
         return rational(expr)
@@ -103,7 +137,11 @@ def from_sympy(expr: Any, guarded: bool = False) -> Prefix:
 
 def _applied(name: str, args: list[Prefix]) -> Prefix:
     """Write a function. A minimum of more than two numbers becomes nested minima of two."""
-    return [name, args[0], _applied(name, args[1:])] if name == "min" and len(args) > 2 else [name, *args]
+    return (
+        [name, args[0], _applied(name, args[1:])]
+        if name == "min" and len(args) > 2
+        else [name, *args]
+    )
 
 
 _CONSTANTS: dict[Any, Prefix] = {
@@ -117,9 +155,17 @@ _CONSTANTS: dict[Any, Prefix] = {
 def _guarded(expr: Any) -> Prefix:
     if len(expr.args) == 2:
         (value, condition), (default, always) = expr.args
-        if isinstance(value, sympy.Sum) and len(value.limits) == 1 and default == 0 and always is sympy.true:
+        if (
+            isinstance(value, sympy.Sum)
+            and len(value.limits) == 1
+            and default == 0
+            and always is sympy.true
+        ):
             _, lo, hi = value.limits[0]
-            if isinstance(condition, sympy.Ge) and sympy.expand(condition.lhs - condition.rhs - hi + lo) == 0:
+            if (
+                isinstance(condition, sympy.Ge)
+                and sympy.expand(condition.lhs - condition.rhs - hi + lo) == 0
+            ):
                 return from_sympy(value)
     raise NotExpressibleError(f"a case split inside an expression: {expr}.")
 
@@ -155,7 +201,9 @@ def from_formula(node: Formula, letters: Mapping[str, Prefix]) -> Prefix:
             return "oo"
         case Name(name):
             if name == "pi":
-                raise NotExpressibleError("pi is the number in certificates, and no letter.")
+                raise NotExpressibleError(
+                    "pi is the number in certificates, and no letter."
+                )
             return letters.get(name, name)
         case Neg(arg):
             return ["*", rational(-1), from_formula(arg, letters)]
@@ -165,12 +213,18 @@ def from_formula(node: Formula, letters: Mapping[str, Prefix]) -> Prefix:
             return _operation(op, a, b)
         case Call(name, args):
             parts = [from_formula(arg, letters) for arg in args]
-            return _applied(name, parts) if name in {*_NAMES.values(), "sqrt"} else ["apply", name, *parts]
+            return (
+                _applied(name, parts)
+                if name in {*_NAMES.values(), "sqrt"}
+                else ["apply", name, *parts]
+            )
         case Integral(body, index) if node.is_over_line:
             inner = {name: value for name, value in letters.items() if name != index}
             return ["integral", index, "-oo", "oo", from_formula(body, inner)]
         case Sum() if type(node) is not Sum:
-            raise NotExpressibleError(f"{to_text(node)} is an extremum or an integral with limits, and no sum.")
+            raise NotExpressibleError(
+                f"{to_text(node)} is an extremum or an integral with limits, and no sum."
+            )
         case Sum(body, index, lo, hi):
             low = from_formula(lo, letters)
             high = from_formula(hi, letters)
@@ -189,7 +243,10 @@ def _operation(op: str, a: Prefix, b: Prefix) -> Prefix:
 def from_compare(node: Compare, letters: Mapping[str, Prefix]) -> list[Prefix]:
     """Write a chain of comparisons as conditions."""
     sides = [from_formula(side, letters) for side in node.operands]
-    return [["=" if op == "==" else op, a, b] for a, op, b in zip(sides, node.ops, sides[1:], strict=False)]
+    return [
+        ["=" if op == "==" else op, a, b]
+        for a, op, b in zip(sides, node.ops, sides[1:], strict=False)
+    ]
 
 
 def kind_of(symbol: Any) -> str:
@@ -242,8 +299,14 @@ def instance_data(instance: Any, symbols: Iterable[Any]) -> dict[str, Any]:
 
 def premise_data(premise: Premise, letters: Collection[str]) -> dict[str, Any]:
     """Return a premise as a statement for all values of some letters, under its conditions."""
-    expressions = [premise.lhs, premise.rhs, *(e for c in premise.conditions for e in _expressions(c))]
-    symbols = sorted({s for e in expressions for s in sympy.sympify(e).free_symbols}, key=str)
+    expressions = [
+        premise.lhs,
+        premise.rhs,
+        *(e for c in premise.conditions for e in _expressions(c)),
+    ]
+    symbols = sorted(
+        {s for e in expressions for s in sympy.sympify(e).free_symbols}, key=str
+    )
     return instance_data(premise, [s for s in symbols if letter_of(s) in letters])
 
 
@@ -252,7 +315,11 @@ def _expressions(condition: Any) -> list[Any]:
         return [condition.relation]
     if isinstance(condition, ForAll):
         index = condition.index
-        return [condition.lo, condition.hi, condition.relation.subs(index, condition.lo)]
+        return [
+            condition.lo,
+            condition.hi,
+            condition.relation.subs(index, condition.lo),
+        ]
     return [v for v in vars(condition).values() if isinstance(v, sympy.Basic)]
 
 
@@ -264,7 +331,8 @@ def condition_data(condition: Any) -> list[Prefix]:
         lo = from_sympy(condition.lo)
         hi = from_sympy(condition.hi)
         return [
-            ["forall", letter_of(condition.index), lo, hi, relation] for relation in conditions_of(condition.relation)
+            ["forall", letter_of(condition.index), lo, hi, relation]
+            for relation in conditions_of(condition.relation)
         ]
     if isinstance(condition, IsInteger):
         return [["integer", from_sympy(condition.expr)]]
@@ -277,5 +345,12 @@ def condition_data(condition: Any) -> list[Prefix]:
         parts = (condition.variable, condition.dimension, condition.variance)
         return [["declared", "gaussian-norm", *(from_sympy(p) for p in parts)]]
     if isinstance(condition, AreSetBits):
-        return [["declared", "set-bits", str(condition.position.func), from_sympy(condition.of)]]
+        return [
+            [
+                "declared",
+                "set-bits",
+                str(condition.position.func),
+                from_sympy(condition.of),
+            ]
+        ]
     raise NotExpressibleError(f"the condition {condition}.")

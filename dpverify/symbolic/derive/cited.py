@@ -11,10 +11,22 @@ import sympy
 from dpverify.ledger.statements import Reference
 from dpverify.symbolic.derive.define import ClaimPremise, GlossaryPremise
 from dpverify.symbolic.derive.preparation import satisfying_values, without_local_values
-from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, names_of, symbol_conditions
+from dpverify.symbolic.derive.steps import (
+    Derivation,
+    DerivationError,
+    Premise,
+    names_of,
+    symbol_conditions,
+)
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.rules.base import Condition, Holds, IsGaussianNorm, IsVector, substitute
+from dpverify.symbolic.rules.base import (
+    Condition,
+    Holds,
+    IsGaussianNorm,
+    IsVector,
+    substitute,
+)
 
 
 @dataclass(frozen=True)
@@ -22,9 +34,13 @@ class DerivedPremise(Premise):
     """A premise that another derivation proves."""
 
     derivation: Derivation | None = None  # leads from the left side to the right side
-    start: Any = None  # its first expression, which a letter on the left side may name; set only by ``cite``
-    hidden: tuple[Condition, ...] = ()  # conditions on letters of ``start`` that neither side contains
-    where: Mapping[str, Any] = field(default_factory=dict)  # expressions substituted for its letters
+    # its first expression, which a letter on the left side may name; set only by
+    # ``cite``
+    start: Any = None
+    # conditions on letters of ``start`` that neither side contains
+    hidden: tuple[Condition, ...] = ()
+    # expressions substituted for its letters
+    where: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def subderivations(self) -> tuple[tuple[Derivation, Premise | None], ...]:
@@ -32,7 +48,9 @@ class DerivedPremise(Premise):
         return () if self.derivation is None else ((self.derivation, None),)
 
 
-def letters_of_citations(derivation: Derivation) -> dict[str, tuple[Any, tuple[Condition, ...]]]:
+def letters_of_citations(
+    derivation: Derivation,
+) -> dict[str, tuple[Any, tuple[Condition, ...]]]:
     """Return the letters that name the start of a cited derivation or a quantity that a record measures.
 
     The value of a letter is the start, or None for a measured quantity, with the conditions on the letters of the
@@ -48,13 +66,21 @@ def letters_of_citations(derivation: Derivation) -> dict[str, tuple[Any, tuple[C
         elif under is not None:
             deeper = letters_of_citations(under)
             meanings = {
-                n: deeper[n] for n in deeper if n in lhs_names | {s.name for s in premise.rhs.free_symbols}
+                n: deeper[n]
+                for n in deeper
+                if n in lhs_names | {s.name for s in premise.rhs.free_symbols}
             } | meanings
             start = getattr(premise, "start", None)
-            meaning = (premise.lhs, ()) if start is None else (start, getattr(premise, "hidden", ()))
+            meaning = (
+                (premise.lhs, ())
+                if start is None
+                else (start, getattr(premise, "hidden", ()))
+            )
             for name in lhs_names - {s.name for s in meaning[0].free_symbols}:
                 if meanings.setdefault(name, meaning) != meaning:
-                    raise DerivationError(f"{derivation.name}: {name} stands for two things.")
+                    raise DerivationError(
+                        f"{derivation.name}: {name} stands for two things."
+                    )
     return meanings
 
 
@@ -68,27 +94,52 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> DerivedPre
     start = derivation.start
     last = derivation.last
     if derivation.fixed_local_letters:
-        raise DerivationError(f"{derivation.name}: {min(derivation.fixed_local_letters)} is no letter of its own.")
+        raise DerivationError(
+            f"{derivation.name}: {min(derivation.fixed_local_letters)} is no letter of its own."
+        )
     start_conditions: list[Condition] = []
     for name, (meaning, its_letters) in letters_of_citations(derivation).items():
-        if name in where and where[name] != substitute(meaning, {n: e for n, e in where.items() if n != name}):
-            raise DerivationError(f"{derivation.name}: {name} stands for {meaning}, and can become nothing else.")
+        if name in where and where[name] != substitute(
+            meaning, {n: e for n, e in where.items() if n != name}
+        ):
+            raise DerivationError(
+                f"{derivation.name}: {name} stands for {meaning}, and can become nothing else."
+            )
         start_conditions += its_letters if name in where else ()
     ends = (start, last) if letter is None else (sympy.sympify(letter), last)
-    internal_letters = set(derivation.local) - {s.name for side in ends for s in side.free_symbols}
-    assumed = [a for a in derivation.assumptions if not internal_letters & {s.name for s in a.free_symbols}]
-    if without_local_values(replace(derivation, local=tuple(internal_letters)), {}, Facts().assume(assumed)):
+    internal_letters = set(derivation.local) - {
+        s.name for side in ends for s in side.free_symbols
+    }
+    assumed = [
+        a
+        for a in derivation.assumptions
+        if not internal_letters & {s.name for s in a.free_symbols}
+    ]
+    if without_local_values(
+        replace(derivation, local=tuple(internal_letters)), {}, Facts().assume(assumed)
+    ):
         assumed = list(derivation.assumptions)
     conditions: list[Condition] = [*map(Holds, assumed), *start_conditions]
     for symbol in sorted(start.free_symbols | last.free_symbols, key=str):
         if symbol.name not in derivation.local:
             conditions += symbol_conditions(symbol)
-    conditions += _declared(derivation, last.free_symbols | (start.free_symbols if letter is None else set()))
-    instance = DerivedPremise(start, derivation.relation, last, tuple(conditions), derivation).instance(where)
+    conditions += _declared(
+        derivation,
+        last.free_symbols | (start.free_symbols if letter is None else set()),
+    )
+    instance = DerivedPremise(
+        start, derivation.relation, last, tuple(conditions), derivation
+    ).instance(where)
     left = instance.lhs if letter is None else letter
     inside = {s for s in start.free_symbols if s.name in internal_letters}
-    hidden: list[Condition] = [Holds(a) for a in derivation.assumptions if inside & a.free_symbols]
-    hidden += [condition for symbol in sorted(inside, key=str) for condition in symbol_conditions(symbol)]
+    hidden: list[Condition] = [
+        Holds(a) for a in derivation.assumptions if inside & a.free_symbols
+    ]
+    hidden += [
+        condition
+        for symbol in sorted(inside, key=str)
+        for condition in symbol_conditions(symbol)
+    ]
     return DerivedPremise(
         left,
         instance.relation,
@@ -129,23 +180,39 @@ def all_subderivations(derivation: Derivation) -> Iterator[tuple[str, Derivation
 def cited_statements(derivation: Derivation) -> list[Reference]:
     """Return the statements that a chain refers to at any depth, without repetition."""
     chains = [derivation, *(chain for _, chain in all_subderivations(derivation))]
-    references = (p.reference for chain in chains for p in chain.premises.values() if isinstance(p, ClaimPremise))
+    references = (
+        p.reference
+        for chain in chains
+        for p in chain.premises.values()
+        if isinstance(p, ClaimPremise)
+    )
     return list({str(reference): reference for reference in references}.values())
 
 
 def cited_definitions(derivation: Derivation) -> list[str]:
     """Return the definitions that a chain cites at any depth, without repetition."""
     return list(
-        dict.fromkeys(str(record.meaning) for record in _glossary_premises(derivation) if not record.is_unproved)
+        dict.fromkeys(
+            str(record.meaning)
+            for record in _glossary_premises(derivation)
+            if not record.is_unproved
+        )
     )
 
 
 def _glossary_premises(derivation: Derivation) -> list[GlossaryPremise]:
     chains = [derivation, *(chain for _, chain in all_subderivations(derivation))]
-    return [premise for chain in chains for premise in chain.premises.values() if isinstance(premise, GlossaryPremise)]
+    return [
+        premise
+        for chain in chains
+        for premise in chain.premises.values()
+        if isinstance(premise, GlossaryPremise)
+    ]
 
 
-def local_letter_values(derivation: Derivation, conditions: Iterable[Any] = ()) -> dict[str, Any]:
+def local_letter_values(
+    derivation: Derivation, conditions: Iterable[Any] = ()
+) -> dict[str, Any]:
     """Return values for the local letters without a meaning.
 
     Under the conditions, they satisfy all assumptions on them.
@@ -153,21 +220,49 @@ def local_letter_values(derivation: Derivation, conditions: Iterable[Any] = ()) 
     A letter has a meaning if the start or a premise contains it, or if an assumption relates it to such a letter.
     """
     relations, reached = _local_letters_with_meaning(derivation)
-    about = [a for a, letters in relations if not letters & (reached | names_of(derivation.last))]
-    local_letters = set[str]().union(*(letters for a, letters in relations if a in about))
-    symbols = sorted({s for a in about for s in a.free_symbols if s.name in local_letters}, key=str)
+    about = [
+        a
+        for a, letters in relations
+        if not letters & (reached | names_of(derivation.last))
+    ]
+    local_letters = set[str]().union(
+        *(letters for a, letters in relations if a in about)
+    )
+    symbols = sorted(
+        {s for a in about for s in a.free_symbols if s.name in local_letters}, key=str
+    )
     same = {s.name: s for a in derivation.assumptions for s in a.free_symbols}
-    wider = [c.xreplace({s: same.get(s.name, s) for s in c.free_symbols}) for c in conditions]
-    granted = Facts().assume([*(a for a in derivation.assumptions if a not in about), *wider])
-    return {s.name: value for s, value in (satisfying_values(tuple(symbols), about, granted) or {}).items()}
+    wider = [
+        c.xreplace({s: same.get(s.name, s) for s in c.free_symbols}) for c in conditions
+    ]
+    granted = Facts().assume(
+        [*(a for a in derivation.assumptions if a not in about), *wider]
+    )
+    return {
+        s.name: value
+        for s, value in (
+            satisfying_values(tuple(symbols), about, granted) or {}
+        ).items()
+    }
 
 
-def _local_letters_with_meaning(derivation: Derivation) -> tuple[list[tuple[Any, set[str]]], set[str]]:
+def _local_letters_with_meaning(
+    derivation: Derivation,
+) -> tuple[list[tuple[Any, set[str]]], set[str]]:
     """Return the assumptions on local letters with these letters, and the local letters that have a meaning."""
     local_letters = set(derivation.local)
-    relations = [(a, local_letters & names_of(a)) for a in derivation.assumptions if local_letters & names_of(a)]
-    sides = [derivation.start, *(side for p in derivation.premises.values() for side in (p.lhs, p.rhs))]
+    relations = [
+        (a, local_letters & names_of(a))
+        for a in derivation.assumptions
+        if local_letters & names_of(a)
+    ]
+    sides = [
+        derivation.start,
+        *(side for p in derivation.premises.values() for side in (p.lhs, p.rhs)),
+    ]
     reached = local_letters & set[str]().union(*map(names_of, sides))
     for _ in relations:
-        reached |= set[str]().union(*(letters for _, letters in relations if letters & reached))
+        reached |= set[str]().union(
+            *(letters for _, letters in relations if letters & reached)
+        )
     return relations, reached

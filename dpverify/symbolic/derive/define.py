@@ -15,10 +15,24 @@ from sympy.core.function import AppliedUndef
 
 from dpverify.ledger.definitions import Definition, Fact, Meaning
 from dpverify.ledger.errors import SpecError
-from dpverify.ledger.formula import BUILTINS, Call, Compare, Formula, Name, free_names, substitute, walk
+from dpverify.ledger.formula import (
+    BUILTINS,
+    Call,
+    Compare,
+    Formula,
+    Name,
+    free_names,
+    substitute,
+    walk,
+)
 from dpverify.ledger.statements import Reference, Statement, Variant
 from dpverify.symbolic.derive.preparation import satisfying_values
-from dpverify.symbolic.derive.steps import DerivationError, Premise, check_fixed, premise_of
+from dpverify.symbolic.derive.steps import (
+    DerivationError,
+    Premise,
+    check_fixed,
+    premise_of,
+)
 from dpverify.symbolic.expressions.functions import Inner, Norm
 from dpverify.symbolic.expressions.translation import (
     guarded_sum,
@@ -39,7 +53,8 @@ class GlossaryPremise(Premise):
 
     meaning: Meaning = field(kw_only=True)
     names: frozenset[str] = field(default=frozenset(), kw_only=True)
-    where: Mapping[str, Any] = field(default_factory=dict, kw_only=True)  # expressions substituted for its letters
+    # expressions substituted for its letters
+    where: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     @property
     def fixed_names(self) -> frozenset[str]:
@@ -54,7 +69,9 @@ class GlossaryPremise(Premise):
     @property
     def is_unproved(self) -> bool:
         """Whether the premise stays unproved: a fact of the literature, or a definition with an argument in words."""
-        return self.is_fact or (isinstance(self.meaning.record, Definition) and self.meaning.record.argued)
+        return self.is_fact or (
+            isinstance(self.meaning.record, Definition) and self.meaning.record.argued
+        )
 
     @property
     def is_fact(self) -> bool:
@@ -62,7 +79,9 @@ class GlossaryPremise(Premise):
         return isinstance(self.meaning.record, Fact)
 
 
-def define(statement: Statement, name: str, letter: Any = None, part: str = "", **where: Any) -> GlossaryPremise:
+def define(
+    statement: Statement, name: str, letter: Any = None, part: str = "", **where: Any
+) -> GlossaryPremise:
     """Return the definition of a quantity or function of the paper as a premise with ``=`` and its conditions.
 
     ``letter`` names a quantity on the left side. ``part`` is ``start`` or ``step`` for a recursion. ``where`` maps
@@ -70,9 +89,13 @@ def define(statement: Statement, name: str, letter: Any = None, part: str = "", 
     """
     meaning = statement.definition(name, part)
     if meaning is None:
-        raise DerivationError(f"no record says what {' '.join(filter(None, [part, name]))} is in {statement.key}.")
+        raise DerivationError(
+            f"no record says what {' '.join(filter(None, [part, name]))} is in {statement.key}."
+        )
     if (meaning.statement.lhs is None) == (letter is None):
-        raise DerivationError(f"{name} is a {'quantity: give' if letter is None else 'function, and has'} a letter.")
+        raise DerivationError(
+            f"{name} is a {'quantity: give' if letter is None else 'function, and has'} a letter."
+        )
     return _premise(statement, meaning, letter, where)
 
 
@@ -85,24 +108,42 @@ def cite_fact(statement: Statement, name: str, **where: Any) -> GlossaryPremise:
     """
     meaning = None if statement.glossary is None else statement.glossary.fact(name)
     if meaning is None:
-        raise DerivationError(f"no record of the paper of {statement.key} has the fact {name}.")
+        raise DerivationError(
+            f"no record of the paper of {statement.key} has the fact {name}."
+        )
     if clashes := sorted(where.keys() & meaning.record.letters.keys()):
-        raise DerivationError(f"{', '.join(clashes)} stands for what the fact {name} says, and for nothing else.")
+        raise DerivationError(
+            f"{', '.join(clashes)} stands for what the fact {name} says, and for nothing else."
+        )
     return _premise(statement, meaning, None, where)
 
 
-def _premise(statement: Statement, meaning: Meaning, letter: Any, where: dict[str, Any]) -> GlossaryPremise:
+def _premise(
+    statement: Statement, meaning: Meaning, letter: Any, where: dict[str, Any]
+) -> GlossaryPremise:
     symbols = sympy_symbols(meaning.statement)
     full = sympy_definitions(statement)
     if unknown := sorted(where.keys() - symbols.keys()):
-        raise DerivationError(f"{meaning.record.name} has no letter {', '.join(unknown)} that could become anything.")
+        raise DerivationError(
+            f"{meaning.record.name} has no letter {', '.join(unknown)} that could become anything."
+        )
     solved = {name: full[name] for name in statement.let_names if name in symbols}
     premise = premise_of(meaning.statement, letter).instance(symbols | solved | where)
     names = fixed_names(statement, premise.lhs, premise.rhs)
-    names |= meaning.record.letters.keys() if isinstance(meaning.record, Fact) else frozenset[str]()
+    names |= (
+        meaning.record.letters.keys()
+        if isinstance(meaning.record, Fact)
+        else frozenset[str]()
+    )
     check_fixed(where, names)
     return GlossaryPremise(
-        premise.lhs, premise.relation, premise.rhs, premise.conditions, meaning=meaning, names=names, where=where
+        premise.lhs,
+        premise.relation,
+        premise.rhs,
+        premise.conditions,
+        meaning=meaning,
+        names=names,
+        where=where,
     )
 
 
@@ -113,24 +154,46 @@ def fixed_names(statement: Statement, *sides: Any) -> frozenset[str]:
     """
     functions: set[str] = set()
     letters: set[str] = set()
-    todo = [str(application.func) for side in sides for application in side.atoms(AppliedUndef)]
+    todo = [
+        str(application.func)
+        for side in sides
+        for application in side.atoms(AppliedUndef)
+    ]
     full = sympy_definitions(statement)
     while todo:
         name = todo.pop()
         if name in functions:
             continue
         functions.add(name)
-        for meaning in () if statement.glossary is None else statement.glossary.meanings:
+        for meaning in (
+            () if statement.glossary is None else statement.glossary.meanings
+        ):
             definition = meaning.statement
             record = meaning.record
-            if record.name != name or definition.lhs is None or definition.rhs is None or isinstance(record, Fact):
+            if (
+                record.name != name
+                or definition.lhs is None
+                or definition.rhs is None
+                or isinstance(record, Fact)
+            ):
                 continue
             nodes = (definition.rhs, *definition.requires)
-            called = {part.name for node in nodes for part in walk(node) if isinstance(part, Call)}
+            called = {
+                part.name
+                for node in nodes
+                for part in walk(node)
+                if isinstance(part, Call)
+            }
             todo += called - BUILTINS.keys()
-            letters |= set[str]().union(*map(free_names, nodes)) - free_names(definition.lhs) - record.letters.keys()
+            letters |= (
+                set[str]().union(*map(free_names, nodes))
+                - free_names(definition.lhs)
+                - record.letters.keys()
+            )
     solved = (full[name].free_symbols for name in letters & set(statement.let_names))
-    return frozenset(functions | letters).union(*({s.name for s in symbols} for symbols in solved))
+    return frozenset(functions | letters).union(
+        *({s.name for s in symbols} for symbols in solved)
+    )
 
 
 def hidden_letters(statement: Statement) -> tuple[dict[str, Any], list[Any]]:
@@ -139,12 +202,24 @@ def hidden_letters(statement: Statement) -> tuple[dict[str, Any], list[Any]]:
     names = fixed_names(statement, *sides) - statement.domains.keys()
     letters: dict[str, Any] = {}
     conditions: dict[Any, None] = {}
-    for meaning in () if statement.glossary is None or not names else statement.glossary.meanings:
-        symbols = {name: symbol for name, symbol in sympy_symbols(meaning.statement).items() if name in names}
+    for meaning in (
+        () if statement.glossary is None or not names else statement.glossary.meanings
+    ):
+        symbols = {
+            name: symbol
+            for name, symbol in sympy_symbols(meaning.statement).items()
+            if name in names
+        }
         letters |= symbols
-        relations = sympy_conditions(meaning.statement) if meaning.statement.lhs is not None and symbols else ()
+        relations = (
+            sympy_conditions(meaning.statement)
+            if meaning.statement.lhs is not None and symbols
+            else ()
+        )
         conditions |= dict.fromkeys(
-            relation for relation in relations if relation.free_symbols <= set(symbols.values())
+            relation
+            for relation in relations
+            if relation.free_symbols <= set(symbols.values())
         )
     return letters, list(conditions)
 
@@ -154,7 +229,8 @@ class QuantityFormula:
     """The formula of a claim's quantity, in the claim's letters."""
 
     formula: Any
-    letters: dict[str, Any]  # letters that it introduces, by name; the claim is for all their values
+    # letters that it introduces, by name; the claim is for all their values
+    letters: dict[str, Any]
     conditions: tuple[Any, ...]  # conditions on these letters
     obstacle: str = ""  # why the definition does not cover the claim
 
@@ -165,61 +241,89 @@ def expand_definition(statement: Statement) -> Statement:
     The letters in these formulas become letters of the statement, and the definition's conditions on them become
     conditions of the statement. A `DerivationError` is raised unless such letters are proved to exist.
     """
-    meaning = None if statement.quantity is None else statement.definition(statement.quantity)
+    meaning = (
+        None if statement.quantity is None else statement.definition(statement.quantity)
+    )
     if meaning is None:
         return statement
     definition = meaning.statement
     replacements: dict[Formula, Formula] = {
-        Name(n): v for n, v in definition.let if n in statement.domains.keys() - set(statement.let_names)
+        Name(n): v
+        for n, v in definition.let
+        if n in statement.domains.keys() - set(statement.let_names)
     }
     if not replacements:
         return statement
-    letters = definition.domains.keys() - statement.domains.keys() - set(definition.let_names)
-    symbols = {name: symbol for name, symbol in sympy_symbols(definition).items() if name in letters}
-    relations = [relation for relation in sympy_conditions(definition) if relation.free_symbols & set(symbols.values())]
+    letters = (
+        definition.domains.keys() - statement.domains.keys() - set(definition.let_names)
+    )
+    symbols = {
+        name: symbol
+        for name, symbol in sympy_symbols(definition).items()
+        if name in letters
+    }
+    relations = [
+        relation
+        for relation in sympy_conditions(definition)
+        if relation.free_symbols & set(symbols.values())
+    ]
     if satisfying_values(tuple(symbols.values()), relations, Facts()) is None:
         raise DerivationError(
             f"not proven that there are {', '.join(symbols)} as the definition of {definition.quantity} says."
         )
 
     def replaced(condition: Compare) -> Compare:
-        return Compare(condition.ops, tuple(substitute(side, replacements) for side in condition.operands))
+        return Compare(
+            condition.ops,
+            tuple(substitute(side, replacements) for side in condition.operands),
+        )
 
     domains = statement.domains | {name: definition.domains[name] for name in letters}
     return replace(
         statement,
         rhs=None if statement.rhs is None else substitute(statement.rhs, replacements),
-        let=tuple((name, substitute(value, replacements)) for name, value in statement.let),
+        let=tuple(
+            (name, substitute(value, replacements)) for name, value in statement.let
+        ),
         requires=(*map(replaced, statement.requires), *definition.requires),
         domains={
             name: replace(domain, constraints=tuple(map(replaced, domain.constraints)))
             for name, domain in domains.items()
             if Name(name) not in replacements
         },
-        symbols=statement.symbols | {name: definition.symbols[name] for name in letters},
+        symbols=statement.symbols
+        | {name: definition.symbols[name] for name in letters},
     )
 
 
-def quantity_formula(statement: Statement, variables: Mapping[str, Any] | None = None) -> QuantityFormula | None:
+def quantity_formula(
+    statement: Statement, variables: Mapping[str, Any] | None = None
+) -> QuantityFormula | None:
     """Return the formula of a statement's quantity, or None if it has no quantity or no record defines it.
 
     A definition with a condition that the statement does not grant covers only a part of the statement. The letters of
     the definition must have values at every point of the statement's domain, otherwise the claim would be empty there.
     ``variables`` declares the functions in the definition.
     """
-    meaning = None if statement.quantity is None else statement.definition(statement.quantity)
+    meaning = (
+        None if statement.quantity is None else statement.definition(statement.quantity)
+    )
     if meaning is None:
         return None
     full = sympy_definitions(statement)
     symbols = sympy_symbols(meaning.statement)
-    substitution = {symbol: full[name] for name, symbol in symbols.items() if name in full}
+    substitution = {
+        symbol: full[name] for name, symbol in symbols.items() if name in full
+    }
     letters = {name: symbol for name, symbol in symbols.items() if name not in full}
     relations = [
         r.xreplace(substitution)
         for r in sympy_conditions(meaning.statement)
         if r.xreplace(substitution) is not sympy.true
     ]
-    letter_conditions = tuple(r for r in relations if set(letters.values()) & r.free_symbols)
+    letter_conditions = tuple(
+        r for r in relations if set(letters.values()) & r.free_symbols
+    )
     granted = Facts().assume(sympy_conditions(statement))
     obstacle = next(
         (
@@ -231,16 +335,26 @@ def quantity_formula(statement: Statement, variables: Mapping[str, Any] | None =
     )
     if (
         not obstacle
-        and satisfying_values(tuple(sorted(letters.values(), key=str)), list(letter_conditions), granted) is None
+        and satisfying_values(
+            tuple(sorted(letters.values(), key=str)), list(letter_conditions), granted
+        )
+        is None
     ):
         obstacle = f"not proven that there are {', '.join(letters)} as its definition says, on the whole domain."
     with sympy.evaluate(False):
         uncancelled = sympy_sides(meaning.statement)[1].xreplace(substitution)
     vectors = {term: evaluated(term) for term in uncancelled.atoms(Norm, Inner)}
-    part = undefined_part(uncancelled.xreplace(vectors), Occurrence(granted.assume(letter_conditions)), variables or {})
+    part = undefined_part(
+        uncancelled.xreplace(vectors),
+        Occurrence(granted.assume(letter_conditions)),
+        variables or {},
+    )
     if not obstacle and part is not None:
         obstacle = f"not proven that {part} has a value in the definition of {statement.quantity}."
-    formula = unguarded(sympy_sides(meaning.statement)[1].xreplace(substitution), granted.assume(letter_conditions))
+    formula = unguarded(
+        sympy_sides(meaning.statement)[1].xreplace(substitution),
+        granted.assume(letter_conditions),
+    )
     return QuantityFormula(formula, letters, letter_conditions, obstacle)
 
 
@@ -252,14 +366,19 @@ def unguarded(expr: Any, granted: Facts) -> Any:
         fresh, place = Occurrence(granted).inside(expr.limits[0])
         index = {expr.limits[0][0]: fresh}
         return expr.func(
-            unguarded(expr.function.xreplace(index), place.facts).xreplace({fresh: expr.limits[0][0]}), expr.limits[0]
+            unguarded(expr.function.xreplace(index), place.facts).xreplace(
+                {fresh: expr.limits[0][0]}
+            ),
+            expr.limits[0],
         )
     expr = expr.func(*(unguarded(arg, granted) for arg in expr.args))
     if expr.is_Piecewise and is_implied(expr.args[0][1], granted):
         return expr.args[0][0]
     if expr.is_Piecewise and isinstance(total := expr.args[0][0], sympy.Sum):
         _, low, high = total.limits[0]
-        if expr == guarded_sum(total.function, total.limits[0][0], low, high) and is_implied(high >= low - 1, granted):
+        if expr == guarded_sum(
+            total.function, total.limits[0][0], low, high
+        ) and is_implied(high >= low - 1, granted):
             return total
     return expr
 
@@ -268,10 +387,13 @@ def unguarded(expr: Any, granted: Facts) -> Any:
 class ClaimPremise(Premise):
     """A premise that the record of a claim provides."""
 
-    reference: Reference = field(kw_only=True)  # the statement whose sides, relation, domains and conditions these are
+    # the statement whose sides, relation, domains and conditions these are
+    reference: Reference = field(kw_only=True)
     statement: Statement = field(kw_only=True)
-    where: Mapping[str, Any] = field(default_factory=dict, kw_only=True)  # expressions substituted for its letters
-    measured: bool = field(default=False, kw_only=True)  # whether the left side names what the record measures
+    # expressions substituted for its letters
+    where: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    # whether the left side names what the record measures
+    measured: bool = field(default=False, kw_only=True)
     names: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     @property
@@ -282,7 +404,9 @@ class ClaimPremise(Premise):
     def instance(self, where: Mapping[str, Any]) -> Instance:
         """Return the premise unchanged. Its letters are replaced where it is referred to, and not at a use."""
         if where:
-            raise DerivationError(f"what the letters of {self.reference} become is said where it is referred to.")
+            raise DerivationError(
+                f"what the letters of {self.reference} become is said where it is referred to."
+            )
         return super().instance(where)
 
 
@@ -307,30 +431,53 @@ def refer(
     )
     claim = claim.removeprefix(f"{paper}:")
     if claim not in claims:
-        raise DerivationError(f"{statement.key} does not rest on {paper}:{claim}, so that it cannot refer to it.")
+        raise DerivationError(
+            f"{statement.key} does not rest on {paper}:{claim}, so that it cannot refer to it."
+        )
     choices = {item.name for item in claims[claim].record.reading}
-    chosen = {name: choice for name, choice in statement.reading.items() if name in choices} | dict(reading or {})
+    chosen = {
+        name: choice for name, choice in statement.reading.items() if name in choices
+    } | dict(reading or {})
     try:
         record = claims[claim].statement(chosen, variant)
     except SpecError as error:
-        raise DerivationError(f"{statement.key} refers to what is not there: {error}") from None
+        raise DerivationError(
+            f"{statement.key} refers to what is not there: {error}"
+        ) from None
     if (record.lhs is None) == (letter is None):
-        raise DerivationError(f"{record.reference} has {'no formula' if letter is None else 'a formula'} on its left.")
+        raise DerivationError(
+            f"{record.reference} has {'no formula' if letter is None else 'a formula'} on its left."
+        )
     symbols = sympy_symbols(record)
     if unknown := sorted(where.keys() - symbols.keys()):
-        raise DerivationError(f"{record.reference} has no symbol {', '.join(unknown)} that could become anything.")
+        raise DerivationError(
+            f"{record.reference} has no symbol {', '.join(unknown)} that could become anything."
+        )
     measured = None if letter is None else Dummy(str(record.quantity))
     premise = premise_of(record, measured).instance(symbols | where)
     names = fixed_names(statement, premise.lhs, premise.rhs)
-    if names:  # a function without a definition may depend on all letters except its arguments
-        free = {s for side in sympy_sides(record) for item in side.atoms(AppliedUndef) for s in item.args}
+    # a function without a definition may depend on all letters except its arguments
+    if names:
+        free = {
+            s
+            for side in sympy_sides(record)
+            for item in side.atoms(AppliedUndef)
+            for s in item.args
+        }
         names |= {name for name, symbol in symbols.items() if symbol not in free}
     check_fixed(where, names)
     facts = Facts().assume(
-        c.relation for c in premise.conditions if isinstance(c, Holds) and c.relation is not sympy.true
+        c.relation
+        for c in premise.conditions
+        if isinstance(c, Holds) and c.relation is not sympy.true
     )
     left = unguarded(premise.lhs, facts) if letter is None else letter
     sides = (left, premise.relation, unguarded(premise.rhs, facts), premise.conditions)
     return ClaimPremise(
-        *sides, reference=record.reference, statement=record, where=where, measured=letter is not None, names=names
+        *sides,
+        reference=record.reference,
+        statement=record,
+        where=where,
+        measured=letter is not None,
+        names=names,
     )

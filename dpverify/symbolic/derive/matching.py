@@ -18,7 +18,9 @@ from dpverify.symbolic.rules import find_rule
 from dpverify.symbolic.rules.base import Relation
 
 
-def with_part_replaced(expr: Any, part: Any, letter: Any, facts: Facts) -> Iterator[Any]:
+def with_part_replaced(
+    expr: Any, part: Any, letter: Any, facts: Facts
+) -> Iterator[Any]:
     """Yield an expression with a letter in the places of a part of it; some may not have the letter."""
     if part == expr:
         yield letter
@@ -27,7 +29,9 @@ def with_part_replaced(expr: Any, part: Any, letter: Any, facts: Facts) -> Itera
     yield expr.xreplace({part: letter})
     yield _in_sums(expr, part, letter, facts)
     if isinstance(part, sympy.Integral):
-        equal = [node for node in expr.atoms(sympy.Integral) if same_terms(node, part, facts)]
+        equal = [
+            node for node in expr.atoms(sympy.Integral) if same_terms(node, part, facts)
+        ]
         yield expr.xreplace(dict.fromkeys(equal, letter))
     if part.free_symbols and not part.is_Symbol:
         yield expr.xreplace({-part: -letter})
@@ -39,17 +43,23 @@ def with_part_replaced(expr: Any, part: Any, letter: Any, facts: Facts) -> Itera
 
 def _in_sums(expr: Any, part: Any, letter: Any, facts: Facts) -> Any:
     """Replace sums of a given form by a letter. Names and starts of indices and constant factors do not matter."""
-    wanted_factor, target = canonical(part, facts).as_independent(sympy.Sum, as_Add=False)
+    wanted_factor, target = canonical(part, facts).as_independent(
+        sympy.Sum, as_Add=False
+    )
     if not isinstance(target, sympy.Sum):
         return expr
     replacements = {}
     for node in expr.atoms(sympy.Sum):
         for count in range(1, len(node.limits) + 1):
-            factor, core = canonical(inner_sum(node, count), facts).as_independent(sympy.Sum, as_Add=False)
+            factor, core = canonical(inner_sum(node, count), facts).as_independent(
+                sympy.Sum, as_Add=False
+            )
             if core == target:
                 replacement = factor / wanted_factor * letter
                 replacements[node] = (
-                    sympy.Sum(replacement, *node.limits[count:]) if count < len(node.limits) else replacement
+                    sympy.Sum(replacement, *node.limits[count:])
+                    if count < len(node.limits)
+                    else replacement
                 )
     return expr.xreplace(replacements)
 
@@ -88,7 +98,10 @@ def suggestions(expr: Any, relation: Relation) -> Iterator[Suggestion]:
 
 def _rule_matches(part: Any) -> Iterator[RuleMatch]:
     if isinstance(part, PopCount):
-        yield from (RuleMatch(rule, {"n": part.args[0]}) for rule in ("popcount-width", "popcount-log2"))
+        yield from (
+            RuleMatch(rule, {"n": part.args[0]})
+            for rule in ("popcount-width", "popcount-log2")
+        )
     elif isinstance(part, sympy.exp):
         yield RuleMatch("exp-chord", {"x": -part.args[0]})
     elif isinstance(part, sympy.Piecewise) and isinstance(part.args[0][0], sympy.Sum):
@@ -100,7 +113,10 @@ def _rule_matches(part: Any) -> Iterator[RuleMatch]:
         for term in part.base.args[:_FEW] if part.base.is_Add else ():
             yield RuleMatch("sqrt-subadditive", {"a": term, "b": part.base - term})
     elif part.is_Pow and not part.exp.is_number:
-        yield RuleMatch("power-monotone", {"a": part.base, "b": sympy.exp(part.base - 1), "p": part.exp})
+        yield RuleMatch(
+            "power-monotone",
+            {"a": part.base, "b": sympy.exp(part.base - 1), "p": part.exp},
+        )
         yield RuleMatch("bernoulli", {"x": part.base - 1, "n": part.exp}, upper=False)
 
 
@@ -108,8 +124,19 @@ def _sum_matches(node: Any) -> Iterator[RuleMatch]:
     index, lo, hi = node.limits[0]
     body = node.function
     of_sum = _of_sum(node)
-    base = body.base if body.is_Pow and body.exp == index else body if body == index else None
-    if lo == 0 and base is not None and body != index and index not in base.free_symbols:
+    base = (
+        body.base
+        if body.is_Pow and body.exp == index
+        else body
+        if body == index
+        else None
+    )
+    if (
+        lo == 0
+        and base is not None
+        and body != index
+        and index not in base.free_symbols
+    ):
         if hi == sympy.oo:
             yield RuleMatch("geometric-series", {"x": base})
         else:

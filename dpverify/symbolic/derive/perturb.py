@@ -27,7 +27,9 @@ class Perturbation:
     fault: str  # which constant was changed, where, and by how much
     derivation: Derivation
 
-    def judge(self, refusal: Callable[[Derivation], str], seed: int) -> tuple[bool, str]:
+    def judge(
+        self, refusal: Callable[[Derivation], str], seed: int
+    ) -> tuple[bool, str]:
         """Return whether the faulty chain is refused, and why. If it passes, the text has its slack."""
         from dpverify.symbolic.certify.certificates import Certificate
         from dpverify.symbolic.certify.judge import judge_derivation
@@ -38,11 +40,20 @@ class Perturbation:
                 return True, f"step {number} fails: {step.note}"
         if why := refusal(self.derivation):
             return True, why
-        slacks = [f"step {number}: {step.slack.float}" for number, step in enumerate(result.steps) if step.slack]
-        return False, f"passes, with the smallest ratios {', '.join(slacks) or 'unknown'}"
+        slacks = [
+            f"step {number}: {step.slack.float}"
+            for number, step in enumerate(result.steps)
+            if step.slack
+        ]
+        return (
+            False,
+            f"passes, with the smallest ratios {', '.join(slacks) or 'unknown'}",
+        )
 
 
-def perturbations(derivation: Derivation, *, last_only: bool = False) -> Iterator[Perturbation]:
+def perturbations(
+    derivation: Derivation, *, last_only: bool = False
+) -> Iterator[Perturbation]:
     """Yield the derivation with one numeric constant of one step's expression changed by 1%.
 
     The change makes the step claim more at a sample point: the expression is smaller after ``<=``, larger after ``>=``,
@@ -75,7 +86,9 @@ def _faulty_chains(
             continue
         expressions: set[Any] = set()
         for path, constant in constants(link.expr):
-            for changed, factor in _perturbed(link.expr, path, constant, link.relation, points):
+            for changed, factor in _perturbed(
+                link.expr, path, constant, link.relation, points
+            ):
                 if changed in expressions:
                     continue
                 expressions.add(changed)
@@ -84,10 +97,20 @@ def _faulty_chains(
         if isinstance(link, Cases) and not last_only:
             for c, case in enumerate(link.cases):
                 for fault, steps in _faulty_chains(
-                    case.steps, f"{prefix}case {case.assumption}: ", points, last_only=False
+                    case.steps,
+                    f"{prefix}case {case.assumption}: ",
+                    points,
+                    last_only=False,
                 ):
-                    cases = (*link.cases[:c], replace(case, steps=steps), *link.cases[c + 1 :])
-                    yield fault, (*links[:k], replace(link, cases=cases), *links[k + 1 :])
+                    cases = (
+                        *link.cases[:c],
+                        replace(case, steps=steps),
+                        *link.cases[c + 1 :],
+                    )
+                    yield (
+                        fault,
+                        (*links[:k], replace(link, cases=cases), *links[k + 1 :]),
+                    )
 
 
 def constants(expr: Any) -> list[tuple[tuple[int, ...], Any]]:
@@ -111,12 +134,18 @@ def _replaced(expr: Any, path: tuple[int, ...], value: Any) -> Any:
     if not path:
         return value * expr
     args = list(expr.args)
-    args[path[0]] = value if len(path) == 1 else _replaced(args[path[0]], path[1:], value)
+    args[path[0]] = (
+        value if len(path) == 1 else _replaced(args[path[0]], path[1:], value)
+    )
     return expr.func(*args)
 
 
 def _perturbed(
-    expr: Any, path: tuple[int, ...], constant: Any, relation: str, points: list[dict[str, Any]]
+    expr: Any,
+    path: tuple[int, ...],
+    constant: Any,
+    relation: str,
+    points: list[dict[str, Any]],
 ) -> Iterator[tuple[Any, Any]]:
     if constant == 0:
         return
@@ -124,12 +153,16 @@ def _perturbed(
         changed = _replaced(expr, path, constant * factor)
         if changed.has(sympy.nan, sympy.zoo):
             continue
-        if relation == "=" or _claims_more(expr, changed, "<" if relation == "<=" else ">", points):
+        if relation == "=" or _claims_more(
+            expr, changed, "<" if relation == "<=" else ">", points
+        ):
             yield changed, factor
             return
 
 
-def _claims_more(expr: Any, changed: Any, relation: str, points: list[dict[str, Any]]) -> bool:
+def _claims_more(
+    expr: Any, changed: Any, relation: str, points: list[dict[str, Any]]
+) -> bool:
     """Test whether the changed expression is certainly smaller (or larger) than the old one at some point."""
     try:
         difference = changed - expr
@@ -137,4 +170,7 @@ def _claims_more(expr: Any, changed: Any, relation: str, points: list[dict[str, 
     except TypeError:
         return False
     values = (value_at(difference, point) for point in points)
-    return any(value is not None and compare(value, relation, to_value(0)) is True for value in values)
+    return any(
+        value is not None and compare(value, relation, to_value(0)) is True
+        for value in values
+    )

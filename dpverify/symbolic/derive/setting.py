@@ -15,7 +15,13 @@ import sympy
 from dpverify.ledger.results import Number
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise
 from dpverify.symbolic.exact.evaluate import to_number
-from dpverify.symbolic.exact.numbers import EvaluationError, UnsupportedError, Value, compare, to_exact
+from dpverify.symbolic.exact.numbers import (
+    EvaluationError,
+    UnsupportedError,
+    Value,
+    compare,
+    to_exact,
+)
 from dpverify.symbolic.expressions.ranges import Points, Range, Variable, shown
 from dpverify.symbolic.expressions.translation import compile_expr
 from dpverify.symbolic.prove.facts import Facts, differences, symbol_signs, symbols_of
@@ -48,23 +54,44 @@ class Setting:
         except ValueError as error:
             raise DerivationError(str(error)) from None
         tests = self.compiled_tests(assumptions)
-        tests += [_test(*sign) for s in self.symbols if s.name in variables for sign in symbol_signs(s)]
-        tests += [_is_integer(s.name) for s in self.symbols if s.is_integer and s.name in variables]
+        tests += [
+            _test(*sign)
+            for s in self.symbols
+            if s.name in variables
+            for sign in symbol_signs(s)
+        ]
+        tests += [
+            _is_integer(s.name)
+            for s in self.symbols
+            if s.is_integer and s.name in variables
+        ]
         self.points = Points(variables, tests, points, f"{seed} {assumptions}")
-        self.facts = replace(self.facts, witnesses=tuple(self.points.samples[:_WITNESSES]))
+        self.facts = replace(
+            self.facts, witnesses=tuple(self.points.samples[:_WITNESSES])
+        )
 
     @staticmethod
     def compiled_tests(assumptions: tuple[Any, ...]) -> list[Any]:
         """Compile assumptions to functions of a point's values that return True, False or None."""
-        return [_test(difference, strict) for r in assumptions for difference, strict in differences(r)]
+        return [
+            _test(difference, strict)
+            for r in assumptions
+            for difference, strict in differences(r)
+        ]
 
     def constant_letters(self, *expressions: Any) -> list[str]:
         """Return the letters that have one value at all points, although the facts allow other values."""
         letters = sorted({s for expr in expressions for s in symbols_of(expr)}, key=str)
         names = []
         for letter in letters if self.points.samples else ():
-            values = {p[letter.name] for p in self.points.samples} if _is_number(self.variables, letter.name) else ()
-            if len(values) == 1 and not is_implied(sympy.Eq(letter, _rational(*values)), self.facts):
+            values = (
+                {p[letter.name] for p in self.points.samples}
+                if _is_number(self.variables, letter.name)
+                else ()
+            )
+            if len(values) == 1 and not is_implied(
+                sympy.Eq(letter, _rational(*values)), self.facts
+            ):
                 names.append(letter.name)
         return names
 
@@ -75,7 +102,14 @@ class Setting:
         with suppress(ValueError):  # the new setting reports the error
             for difference, _ in differences(assumption):
                 _clip(variables, difference)
-        return Setting(variables, self.symbols, assumptions, self.points.count, self.seed, self.implied_relations)
+        return Setting(
+            variables,
+            self.symbols,
+            assumptions,
+            self.points.count,
+            self.seed,
+            self.implied_relations,
+        )
 
 
 def _clip(variables: dict[str, Variable], difference: Any) -> None:
@@ -90,9 +124,13 @@ def _clip(variables: dict[str, Variable], difference: Any) -> None:
             and variable.kind == "integer"
         ):
             if bound.is_Integer:
-                variables[letter.name] = replace(variable, lo=min(max(variable.lo, int(bound)), variable.hi))
+                variables[letter.name] = replace(
+                    variable, lo=min(max(variable.lo, int(bound)), variable.hi)
+                )
             elif (above := letter + difference).is_Integer:
-                variables[letter.name] = replace(variable, hi=max(min(variable.hi, int(above)), variable.lo))
+                variables[letter.name] = replace(
+                    variable, hi=max(min(variable.hi, int(above)), variable.lo)
+                )
 
 
 _ZERO = compile_expr(sympy.Integer(0))({}, 64)
@@ -120,10 +158,14 @@ def _is_integer(name: str) -> Any:
 class Evaluation:
     """The evaluation of one step at the points."""
 
-    count: int = 0  # points at which both sides have a value; points that differ only in other letters count once
-    violation: str = ""  # the first point at which the relation is certainly false, with both sides
+    # points at which both sides have a value; points that differ only in other letters
+    # count once
+    count: int = 0
+    # the first point at which the relation is certainly false, with both sides
+    violation: str = ""
     undefined: str = ""  # the first point at which a side has no value
-    slack: Number | None = None  # smallest ratio of the larger side to the smaller one, if both are positive
+    # smallest ratio of the larger side to the smaller one, if both are positive
+    slack: Number | None = None
 
 
 def evaluate_step(old: Any, new: Any, relation: str, setting: Setting) -> Evaluation:
@@ -136,7 +178,10 @@ def evaluate_step(old: Any, new: Any, relation: str, setting: Setting) -> Evalua
         return result
     smallest: Value | None = None
     names = {s.name for expr in (old, new) for s in symbols_of(expr) | _functions(expr)}
-    distinct = {tuple(p[name] for name in sorted(names & p.keys())): p for p in reversed(setting.points.samples)}
+    distinct = {
+        tuple(p[name] for name in sorted(names & p.keys())): p
+        for p in reversed(setting.points.samples)
+    }
     for point in reversed(distinct.values()):
         try:
             a, b, is_true = _compare_at(left, right, relation, point)
@@ -160,7 +205,9 @@ def _functions(expr: Any) -> set[Any]:
     return {applied.func for applied in expr.atoms(sympy.core.function.AppliedUndef)}
 
 
-def _compare_at(left: Any, right: Any, relation: str, point: Mapping[str, Any]) -> tuple[Value, Value, bool | None]:
+def _compare_at(
+    left: Any, right: Any, relation: str, point: Mapping[str, Any]
+) -> tuple[Value, Value, bool | None]:
     a = b = _ZERO
     is_true: bool | None = None
     for bits in _BITS if relation != "=" else _BITS[:1]:
@@ -185,7 +232,11 @@ def _point_text(point: Mapping[str, Any]) -> str:
 
 def _short_text(value: Value) -> str:
     number = to_number(to_exact(value))
-    return number.exact if number.exact is not None and len(number.exact) < 30 else str(number.float)
+    return (
+        number.exact
+        if number.exact is not None and len(number.exact) < 30
+        else str(number.float)
+    )
 
 
 _RELATIONS: dict[str, Any] = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}
@@ -200,8 +251,13 @@ def cited_relations(derivation: Derivation) -> tuple[Any, ...]:
     for name in derivation.cited_facts:
         premise = _cited_derivation(derivation, name)
         sides = premise.lhs, premise.rhs
-        if local_names := sorted(set(derivation.local) & {s.name for side in sides for s in side.free_symbols}):
-            raise DerivationError(f"{derivation.name}: {name} says something of {local_names[0]}, which is local.")
+        if local_names := sorted(
+            set(derivation.local)
+            & {s.name for side in sides for s in side.free_symbols}
+        ):
+            raise DerivationError(
+                f"{derivation.name}: {name} says something of {local_names[0]}, which is local."
+            )
         relations.append(_RELATIONS[premise.relation](*sides, evaluate=False))
     return tuple(relations)
 
@@ -211,13 +267,22 @@ def check_cited_facts(derivation: Derivation, facts: Facts) -> None:
     for name in derivation.cited_facts:
         for condition in _cited_derivation(derivation, name).instance({}).conditions:
             if not condition.is_met(facts, derivation.variables):
-                raise DerivationError(f"{derivation.name}: {name} is used as a fact, and not proven: {condition}.")
+                raise DerivationError(
+                    f"{derivation.name}: {name} is used as a fact, and not proven: {condition}."
+                )
 
 
 def _cited_derivation(derivation: Derivation, name: str) -> Premise:
     """Return the premise of this name. It must be a cited derivation whose ends are the two sides."""
     premise = derivation.premises.get(name)
     start = getattr(premise, "start", None)
-    if premise is None or start is None or premise.lhs != start or len(premise.subderivations) != 1:
-        raise DerivationError(f"{derivation.name}: {name} is used as a fact, and is no derivation that is cited.")
+    if (
+        premise is None
+        or start is None
+        or premise.lhs != start
+        or len(premise.subderivations) != 1
+    ):
+        raise DerivationError(
+            f"{derivation.name}: {name} is used as a fact, and is no derivation that is cited."
+        )
     return premise

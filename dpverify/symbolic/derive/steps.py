@@ -23,7 +23,11 @@ class DerivationError(ValueError):
 
 def names_of(*expressions: Any) -> set[str]:
     """Return the names of all symbols in some expressions."""
-    return {symbol.name for expression in expressions for symbol in sympy.sympify(expression).free_symbols}
+    return {
+        symbol.name
+        for expression in expressions
+        for symbol in sympy.sympify(expression).free_symbols
+    }
 
 
 @dataclass(frozen=True)
@@ -31,21 +35,36 @@ class Step:
     """One link of the chain."""
 
     expr: Any  # the new expression
-    relation: Relation  # relation of the previous expression to it: ``=``, ``<=`` or ``>=``
-    # ``"algebra"`` for an identity that sympy proves, ``"premise"`` for an inequality that a claim provides, otherwise
-    # a name of the catalogue.
+    # relation of the previous expression to it: ``=``, ``<=`` or ``>=``
+    relation: Relation
+    # ``"algebra"`` for an identity that sympy proves, ``"premise"`` for an inequality
+    # that a claim provides, otherwise a name of the catalogue.
     rule: str = ALGEBRA
-    where: Mapping[str, Any] = field(default_factory=dict)  # values of the rule's variables
+    # values of the rule's variables
+    where: Mapping[str, Any] = field(default_factory=dict)
     premises: tuple[str, ...] = ()  # ids of the claims that the step rests on
     note: str = ""
-    context: Any = None  # the expression with ``HOLE`` where the rule is applied, if this is ambiguous
+    # the expression with ``HOLE`` where the rule is applied, if this is ambiguous
+    context: Any = None
 
     @classmethod
     def within(
-        cls, context: Any, new: Any, rule: str, where: Mapping[str, Any] | None = None, premises: tuple[str, ...] = ()
+        cls,
+        context: Any,
+        new: Any,
+        rule: str,
+        where: Mapping[str, Any] | None = None,
+        premises: tuple[str, ...] = (),
     ) -> Step:
         """Return a step with ``<=`` by a rule that replaces the content of ``HOLE`` by ``new``."""
-        return cls(context.xreplace({HOLE: new}), "<=", rule, where or {}, premises, context=context)
+        return cls(
+            context.xreplace({HOLE: new}),
+            "<=",
+            rule,
+            where or {},
+            premises,
+            context=context,
+        )
 
     @classmethod
     def order(cls, context: Any, smaller: Any, larger: Any) -> Step:
@@ -58,7 +77,8 @@ class Case:
     """A chain of steps under an additional assumption."""
 
     assumption: Any  # what holds in this case
-    steps: tuple[Step | Cases, ...]  # from the expression before the split to the expression after it
+    # from the expression before the split to the expression after it
+    steps: tuple[Step | Cases, ...]
 
 
 @dataclass(frozen=True)
@@ -66,7 +86,8 @@ class Cases:
     """A split into cases that end at the same expression."""
 
     expr: Any  # where every case ends
-    relation: Relation  # relation of the expression before the split to it, in every case
+    # relation of the expression before the split to it, in every case
+    relation: Relation
     cases: tuple[Case, ...]  # together they must cover the domain, which is proven
     note: str = ""
 
@@ -87,14 +108,22 @@ class Premise(Instance):
     def fixed_names(self) -> frozenset[str]:
         """Functions, and letters that these depend on without showing them. They must not be replaced."""
         return frozenset[str]().union(
-            *(p.fixed_names for chain, _ in self.subderivations for p in chain.premises.values())
+            *(
+                p.fixed_names
+                for chain, _ in self.subderivations
+                for p in chain.premises.values()
+            )
         )
 
     @property
     def fact_letters(self) -> frozenset[str]:
         """The letters in ``fixed_names`` that belong to facts of the literature, at any depth."""
         return frozenset[str]().union(
-            *(p.fact_letters for chain, _ in self.subderivations for p in chain.premises.values())
+            *(
+                p.fact_letters
+                for chain, _ in self.subderivations
+                for p in chain.premises.values()
+            )
         )
 
     def instance(self, where: Mapping[str, Any]) -> Instance:
@@ -104,9 +133,13 @@ class Premise(Instance):
         """
         check_fixed(where, self.fixed_names)
         symbols = self._letters()
-        sign_conditions = (condition for symbol in symbols for condition in symbol_conditions(symbol))
+        sign_conditions = (
+            condition for symbol in symbols for condition in symbol_conditions(symbol)
+        )
         conditions = tuple(dict.fromkeys((*self.conditions, *sign_conditions)))
-        return replace(self, conditions=conditions).at({s.name: s for s in symbols} | dict(where))
+        return replace(self, conditions=conditions).at(
+            {s.name: s for s in symbols} | dict(where)
+        )
 
     def _letters(self) -> list[Any]:
         """Return one symbol for each name.
@@ -115,7 +148,9 @@ class Premise(Instance):
         """
         sides = self.lhs.free_symbols | self.rhs.free_symbols
         relations = (c.relation for c in self.conditions if isinstance(c, Holds))
-        condition_symbols = {s for relation in relations for s in sympy.sympify(relation).free_symbols}
+        condition_symbols = {
+            s for relation in relations for s in sympy.sympify(relation).free_symbols
+        }
         ordered = sorted(sides, key=str) + sorted(
             condition_symbols - sides, key=lambda s: (s == unsigned_symbol(s), str(s))
         )
@@ -124,8 +159,12 @@ class Premise(Instance):
 
 def check_fixed(where: Mapping[str, Any], fixed_names: frozenset[str]) -> None:
     """Raise a `DerivationError` if a name with a fixed meaning is replaced."""
-    if changed := sorted(name for name in fixed_names & where.keys() if str(where[name]) != name):
-        raise DerivationError(f"{', '.join(changed)} has one meaning here: a function of the paper depends on it.")
+    if changed := sorted(
+        name for name in fixed_names & where.keys() if str(where[name]) != name
+    ):
+        raise DerivationError(
+            f"{', '.join(changed)} has one meaning here: a function of the paper depends on it."
+        )
 
 
 def premise_of(statement: Any, lhs: Any = None) -> Premise:
@@ -135,19 +174,34 @@ def premise_of(statement: Any, lhs: Any = None) -> Premise:
     """
     left, right = sympy_sides(statement)
     left = lhs if left is None else left
-    if left is None or right is None or statement.relation not in {"<=", ">=", "=", "<", ">"}:
-        raise DerivationError(f"the claim {statement.key} has no two sides with a relation between them.")
+    if (
+        left is None
+        or right is None
+        or statement.relation not in {"<=", ">=", "=", "<", ">"}
+    ):
+        raise DerivationError(
+            f"the claim {statement.key} has no two sides with a relation between them."
+        )
     relations = sympy_conditions(statement)
     conditions: list[Condition] = [Holds(r) for r in relations]
-    mentioned = left.free_symbols.union(right.free_symbols, *(r.free_symbols for r in relations))
+    mentioned = left.free_symbols.union(
+        right.free_symbols, *(r.free_symbols for r in relations)
+    )
     for symbol in sorted(mentioned, key=str):
         conditions += symbol_conditions(symbol)
-    return Premise(left, statement.relation[0] + "=" if statement.relation != "=" else "=", right, tuple(conditions))
+    return Premise(
+        left,
+        statement.relation[0] + "=" if statement.relation != "=" else "=",
+        right,
+        tuple(conditions),
+    )
 
 
 def unsigned_symbol(symbol: Any) -> Any:
     """Return a symbol of the same name that is only assumed to be integer or real."""
-    return sympy.Symbol(symbol.name, **({"integer": True} if symbol.is_integer else {"real": True}))
+    return sympy.Symbol(
+        symbol.name, **({"integer": True} if symbol.is_integer else {"real": True})
+    )
 
 
 def symbol_conditions(symbol: Any) -> list[Condition]:
@@ -179,7 +233,8 @@ class Division:
     quotient: str
     remainder: str
     first: int = 0
-    least_quotient: int = 0  # ``letter >= least_quotient*divisor + first`` is proven from the statement
+    # ``letter >= least_quotient*divisor + first`` is proven from the statement
+    least_quotient: int = 0
 
     @property
     def equation(self) -> str:
@@ -192,20 +247,27 @@ class Derivation:
     """A chain of steps from a starting expression to a bound."""
 
     name: str  # such as ``"two cases"``
-    whose: Literal["ours", "paper"]  # ``"ours"``, or ``"paper"`` if it records the paper's own chain
-    # The range in which each symbol is sampled, in order. Laws, vectors and set bits are declared here.
+    # ``"ours"``, or ``"paper"`` if it records the paper's own chain
+    whose: Literal["ours", "paper"]
+    # The range in which each symbol is sampled, in order. Laws, vectors and set bits
+    # are declared here.
     variables: Mapping[str, Variable]
-    assumptions: tuple[Any, ...]  # what holds on the domain, besides the assumptions of the symbols themselves
+    # what holds on the domain, besides the assumptions of the symbols themselves
+    assumptions: tuple[Any, ...]
     start: Any  # the first expression
     steps: tuple[Link, ...]
     # Statements of other claims. Steps with the rule ``"premise"`` cite them.
     premises: Mapping[str, Premise] = field(default_factory=dict)
-    # Variables of the bounded quantity that the statement does not have (such as t in E||noise_t||).
+    # Variables of the bounded quantity that the statement does not have (such as t in
+    # E||noise_t||).
     local: tuple[str, ...] = ()
-    division: Division | None = None  # replaces a letter of the statement by its quotient and remainder
-    # Premises that are cited derivations. Every step may use the relation between their two ends as a fact.
+    # replaces a letter of the statement by its quotient and remainder
+    division: Division | None = None
+    # Premises that are cited derivations. Every step may use the relation between their
+    # two ends as a fact.
     cited_facts: tuple[str, ...] = ()
-    unused: tuple[str, ...] = ()  # letters of the statement on which no step uses a condition
+    # letters of the statement on which no step uses a condition
+    unused: tuple[str, ...] = ()
 
     @property
     def fixed_local_letters(self) -> frozenset[str]:
@@ -229,7 +291,9 @@ def chain_relation(relations: Any) -> Relation:
     """Return the relation of the ends of a chain: ``=`` if every link is an equality, else the only direction."""
     directions: set[Relation] = set(relations) - {"="}
     if len(directions) > 1:
-        raise DerivationError("a chain of steps has both <= and >=: its ends are not comparable.")
+        raise DerivationError(
+            "a chain of steps has both <= and >=: its ends are not comparable."
+        )
     return directions.pop() if directions else "="
 
 

@@ -32,13 +32,27 @@ from dpverify.symbolic.certify.judge import (
 )
 from dpverify.symbolic.derive.define import expand_definition
 from dpverify.symbolic.derive.preparation import prepared
-from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, DerivationError, Step
+from dpverify.symbolic.derive.steps import (
+    ALGEBRA,
+    PREMISE,
+    Cases,
+    Derivation,
+    DerivationError,
+    Step,
+)
 from dpverify.symbolic.elaborate.formulas import is_guard, text_of
 from dpverify.symbolic.elaborate.proofs import derivation_of
 from dpverify.symbolic.elaborate.steps import sides_text
 from dpverify.symbolic.expressions.translation import sympy_conditions
 from dpverify.symbolic.rules import CATALOGUE
-from dpverify.symbolic.rules.base import Condition, ForAll, Holds, Instance, IsInteger, Rule
+from dpverify.symbolic.rules.base import (
+    Condition,
+    ForAll,
+    Holds,
+    Instance,
+    IsInteger,
+    Rule,
+)
 
 POINTS = 100  # number of points at which a line outside of the certificate is evaluated
 NOT_CLAIMED: dict[str, str] = {
@@ -76,19 +90,27 @@ def examine(statement: Statement, points: int = POINTS) -> Examination:
             relation = relation_to_derived(full, derivation, checker)
             false_lines = tuple(_false_lines(full, derivation, certificate, points))
             accepted = None if false_lines else certificate.data
-            return Examination(statement, derivation, accepted, false_lines, given, relation)
+            return Examination(
+                statement, derivation, accepted, false_lines, given, relation
+            )
         except k.Refused as error:
             refusal = f"the checker refuses the certificate: {error}"
-    problems = tuple(problems_of(full, derivation, certificate, points)) or (f"no certificate: {refusal}",)
+    problems = tuple(problems_of(full, derivation, certificate, points)) or (
+        f"no certificate: {refusal}",
+    )
     return Examination(statement, derivation, None, problems)
 
 
-def problems_of(statement: Statement, derivation: Derivation, certificate: Certificate, points: int) -> Iterator[str]:
+def problems_of(
+    statement: Statement, derivation: Derivation, certificate: Certificate, points: int
+) -> Iterator[str]:
     """Yield why there is no certificate: the line that fails, later lines that points refute, the last expression."""
     has_problem = False
     try:
         clean = prepared(derivation)
-        for line, report in _reports(statement, clean, step_certificate(derivation, certificate), points):
+        for line, report in _reports(
+            statement, clean, step_certificate(derivation, certificate), points
+        ):
             if problem := link_problem(clean, report):
                 has_problem = True
                 yield f"line {line.number}: {line.text}: {problem}"
@@ -100,7 +122,9 @@ def problems_of(statement: Statement, derivation: Derivation, certificate: Certi
         yield f"{NOT_CLAIMED.get(relation, UNDECIDED)}: {certificate.reason}"
 
 
-def _false_lines(statement: Statement, derivation: Derivation, certificate: Certificate, points: int) -> Iterator[str]:
+def _false_lines(
+    statement: Statement, derivation: Derivation, certificate: Certificate, points: int
+) -> Iterator[str]:
     """Yield the lines of a certified proof that are false at a sample point, as by a false given relation."""
     clean = prepared(derivation)
     for line, report in _reports(statement, clean, certificate, points):
@@ -142,7 +166,9 @@ def link_problem(clean: Derivation, report: LinkReport) -> str:
     link = report.link
     if report.unproved and report.unproved not in NOT_EXAMINED:
         if isinstance(link, Step) and link.rule not in (ALGEBRA, PREMISE):
-            parts.append(f"{link.rule} says {sides_text(CATALOGUE[link.rule].instance(link.where))}")
+            parts.append(
+                f"{link.rule} says {sides_text(CATALOGUE[link.rule].instance(link.where))}"
+            )
         parts.append(report.unproved)
     if report.values.violation and (report.unproved or not is_granted(clean, link)):
         parts.append(f"false {report.values.violation.removesuffix(' is false')}")
@@ -175,7 +201,9 @@ def lines_of(statement: Statement, derivation: Derivation) -> list[str]:
     return lines
 
 
-def _links(lines: tuple[ChainLine, ...], links: Any, derivation: Derivation, indent: str) -> Iterator[str]:
+def _links(
+    lines: tuple[ChainLine, ...], links: Any, derivation: Derivation, indent: str
+) -> Iterator[str]:
     for line, link in zip(lines, links, strict=True):
         yield f"{indent}{line.relation:>2} {' '.join(line.text.removeprefix(line.relation).split())}"
         if isinstance(link, Cases):
@@ -183,7 +211,10 @@ def _links(lines: tuple[ChainLine, ...], links: Any, derivation: Derivation, ind
                 yield f"{indent}   case {text_of(case.assumption)}"
                 yield from _links(inside, case.steps, derivation, f"{indent}   ")
         else:
-            yield from (f"{indent}      {text}" for text in _justification_lines(link, derivation))
+            yield from (
+                f"{indent}      {text}"
+                for text in _justification_lines(link, derivation)
+            )
 
 
 def _justification_lines(step: Step, derivation: Derivation) -> Iterator[str]:
@@ -206,7 +237,11 @@ def condition_text(condition: Condition) -> str:
         case Holds(relation):
             return "" if relation is sympy.true else text_of(relation)
         case IsInteger(expr):
-            return "" if expr.is_integer and expr.is_Atom else f"{text_of(expr)} is an integer"
+            return (
+                ""
+                if expr.is_integer and expr.is_Atom
+                else f"{text_of(expr)} is an integer"
+            )
         case ForAll(index, lo, hi, relation):
             return f"{text_of(relation)} for {text_of(lo)} <= {index.name} <= {text_of(hi)}"
         case _:
@@ -218,11 +253,17 @@ def rule_lines(rule: Rule, basis: Mapping[str, str] | None) -> list[str]:
     needs = ", ".join(_condition_text(condition) for condition in rule.conditions)
     lines = [rule.name, f"    {sides_text(rule.sides)}"]
     lines += [f"    needs {needs}"] if needs else []
-    lines += textwrap.wrap(rule.proof, LINE_WIDTH, initial_indent="    ", subsequent_indent="    ")
+    lines += textwrap.wrap(
+        rule.proof, LINE_WIDTH, initial_indent="    ", subsequent_indent="    "
+    )
     if basis is not None:
         lines.append(f"    Coq: {basis['theorem']} in specs/proofs/{basis['coq']}")
     return lines
 
 
 def _condition_text(condition: Condition) -> str:
-    return f"{text_of(condition.expr)} is an integer" if isinstance(condition, IsInteger) else condition_text(condition)
+    return (
+        f"{text_of(condition.expr)} is an integer"
+        if isinstance(condition, IsInteger)
+        else condition_text(condition)
+    )

@@ -72,14 +72,23 @@ class Abbreviations:
         for text, value in (pair for table in tables for pair in table.items()):
             head = parse(text)
             if isinstance(head, Call):
-                values[head.name] = tuple(letter.id for letter in head.args if isinstance(letter, Name)), parse(value)
+                values[head.name] = (
+                    tuple(
+                        letter.id for letter in head.args if isinstance(letter, Name)
+                    ),
+                    parse(value),
+                )
             elif isinstance(head, Name):
                 values[head.id] = (), parse(value)
         return Abbreviations(values)
 
     def with_sides(self, left: Formula | None, right: Formula | None) -> Abbreviations:
         """Return the abbreviations with ``left`` and ``right`` for a claim's sides, unless these names are in use."""
-        sides = {name: ((), side) for name, side in (("left", left), ("right", right)) if side is not None}
+        sides = {
+            name: ((), side)
+            for name, side in (("left", left), ("right", right))
+            if side is not None
+        }
         return Abbreviations({**sides, **self.values})
 
     def expanded(self, node: Any) -> Any:
@@ -91,11 +100,24 @@ class Abbreviations:
             if expanded == node:
                 return node
             node = expanded
-        raise FormulaError(to_text(node), "an abbreviation is short for something that uses itself")
+        raise FormulaError(
+            to_text(node), "an abbreviation is short for something that uses itself"
+        )
 
     def _expanded_once(self, node: Formula) -> Formula:
-        names = {Name(name): value for name, (letters, value) in self.values.items() if not letters}
-        node = substitute(node, {name: value for name, value in names.items() if name.id in free_names(node)})
+        names = {
+            Name(name): value
+            for name, (letters, value) in self.values.items()
+            if not letters
+        }
+        node = substitute(
+            node,
+            {
+                name: value
+                for name, value in names.items()
+                if name.id in free_names(node)
+            },
+        )
         return self._expanded_calls(node)
 
     def _expanded_calls(self, node: Formula) -> Formula:
@@ -107,22 +129,37 @@ class Abbreviations:
                 return Bin(op, self._expanded_calls(left), self._expanded_calls(right))
             case Call(name, args):
                 call = Call(name, tuple(map(self._expanded_calls, args)))
-                return self._expanded_call(call) if name in self.values and name not in BUILTINS else call
+                return (
+                    self._expanded_call(call)
+                    if name in self.values and name not in BUILTINS
+                    else call
+                )
             case Sum(body, index, lo, hi):
-                return type(node)(self._expanded_calls(body), index, self._expanded_calls(lo), self._expanded_calls(hi))
+                return type(node)(
+                    self._expanded_calls(body),
+                    index,
+                    self._expanded_calls(lo),
+                    self._expanded_calls(hi),
+                )
             case _:
                 return node
 
     def _expanded_call(self, call: Call) -> Formula:
         letters, value = self.values[call.name]
         if len(letters) != len(call.args):
-            raise FormulaError(to_text(call), f"{call.name} has {len(letters)} letters: {', '.join(letters)}")
+            raise FormulaError(
+                to_text(call),
+                f"{call.name} has {len(letters)} letters: {', '.join(letters)}",
+            )
         argument_names = frozenset[str]().union(*map(free_names, call.args))
         for part in walk(value):
             if isinstance(part, Sum) and part.index in argument_names:
                 rule = f"the index {part.index} of {call.name} is a letter of what is put into it"
                 raise FormulaError(to_text(call), rule)
-        return substitute(value, {Name(n): argument for n, argument in zip(letters, call.args, strict=True)})
+        return substitute(
+            value,
+            {Name(n): argument for n, argument in zip(letters, call.args, strict=True)},
+        )
 
     def expr(self, formula: Formula, symbols: Mapping[str, Any]) -> Any:
         """Return the sympy expression of a formula. Raise a `FormulaError` for a name that is not among the symbols."""
@@ -131,7 +168,11 @@ class Abbreviations:
             rule = f"unknown letter {name!r}{suggest(name, symbols)}"
             raise FormulaError(to_text(formula), rule)
         called = {part.name for part in walk(full) if isinstance(part, Call)}
-        functions = {name for name, symbol in symbols.items() if isinstance(symbol, sympy.core.function.FunctionClass)}
+        functions = {
+            name
+            for name, symbol in symbols.items()
+            if isinstance(symbol, sympy.core.function.FunctionClass)
+        }
         for name in sorted(called - FUNCTIONS.keys() - functions - PROOF_FUNCTIONS):
             rule = f"unknown function {name!r}{suggest(name, [*FUNCTIONS, *functions, *PROOF_FUNCTIONS])}"
             raise FormulaError(to_text(formula), rule)
@@ -144,9 +185,14 @@ def _with_functions(expr: Any, functions: Mapping[str, Any]) -> Any:
     functions_by_name = {"moment": Moment, **functions}
 
     def is_plain(node: Any) -> bool:
-        return isinstance(node, sympy.core.function.AppliedUndef) and str(node.func) in functions_by_name
+        return (
+            isinstance(node, sympy.core.function.AppliedUndef)
+            and str(node.func) in functions_by_name
+        )
 
-    return expr.replace(is_plain, lambda node: functions_by_name[str(node.func)](*node.args))
+    return expr.replace(
+        is_plain, lambda node: functions_by_name[str(node.func)](*node.args)
+    )
 
 
 _NAMES = {
@@ -177,7 +223,9 @@ def _plain(expr: Any) -> Any:
     if isinstance(expr, sympy.Lambda):
         return _plain(expr.expr)
     if isinstance(expr, sympy.Eq | sympy.Ne):
-        return sympy.Symbol(f" {_SIGNS[type(expr)]} ".join(str(_plain(side)) for side in expr.args))
+        return sympy.Symbol(
+            f" {_SIGNS[type(expr)]} ".join(str(_plain(side)) for side in expr.args)
+        )
     if isinstance(expr, sympy.Dummy):
         return sympy.Symbol(expr.name)
     if isinstance(expr, sympy.Sum):
@@ -210,11 +258,24 @@ def with_guards(derivation: Derivation, statement: Statement) -> Derivation:
     steps = derivation.steps
     start = derivation.start
     if left is not None and left != start and _without_guards(left) == start:
-        steps = (*(Step(expr, "=", GUARD_RULE, w, context=c) for _, expr, w, c in _guards(left)), *steps)
+        steps = (
+            *(
+                Step(expr, "=", GUARD_RULE, w, context=c)
+                for _, expr, w, c in _guards(left)
+            ),
+            *steps,
+        )
         start = left
-    if right is not None and right != derivation.last and _without_guards(right) == derivation.last:
+    if (
+        right is not None
+        and right != derivation.last
+        and _without_guards(right) == derivation.last
+    ):
         removed = list(_guards(right))[::-1]
-        steps = (*steps, *(Step(expr, "=", GUARD_RULE, w, context=c) for expr, _, w, c in removed))
+        steps = (
+            *steps,
+            *(Step(expr, "=", GUARD_RULE, w, context=c) for expr, _, w, c in removed),
+        )
     return replace(derivation, start=start, steps=steps)
 
 

@@ -13,7 +13,18 @@ from typing import Any
 import sympy
 from sympy.core.function import AppliedUndef
 
-from dpverify.ledger.formula import Bin, Call, Compare, Formula, Name, Num, free_names, parse, parse_relation, walk
+from dpverify.ledger.formula import (
+    Bin,
+    Call,
+    Compare,
+    Formula,
+    Name,
+    Num,
+    free_names,
+    parse,
+    parse_relation,
+    walk,
+)
 from dpverify.ledger.proofs.book import LAWS
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Domain, parse_domain
@@ -32,9 +43,15 @@ from dpverify.symbolic.expressions.ranges import (
     SetBits,
     Variable,
 )
-from dpverify.symbolic.expressions.translation import symbol_for, sympy_sides, to_relations, to_sympy
+from dpverify.symbolic.expressions.translation import (
+    symbol_for,
+    sympy_sides,
+    to_relations,
+    to_sympy,
+)
 
-RANGE_WIDTH = 60  # width of a range without an end; sums with more terms would cost too much
+# width of a range without an end; sums with more terms would cost too much
+RANGE_WIDTH = 60
 EXPONENT_WIDTH = 8  # width for an exponent of 2
 _FLIPPED = str.maketrans("<>", "><")
 _NORM = re.compile(r"gaussian norm\((?P<dimension>.*),(?P<variance>[^,]*)\)", re.DOTALL)
@@ -61,13 +78,20 @@ def letters_of(
     abbreviations: Abbreviations,
 ) -> Letters:
     """Return letters with domains and conditions. ``definitions`` maps further names to expressions."""
-    symbols = {name: symbol_for(name, domain.kind, domain.constraints) for name, domain in domains.items()}
+    symbols = {
+        name: symbol_for(name, domain.kind, domain.constraints)
+        for name, domain in domains.items()
+    }
     full = {**definitions, **symbols}
-    constraints = [c for domain in domains.values() for c in domain.constraints] + list(requires)
+    constraints = [c for domain in domains.values() for c in domain.constraints] + list(
+        requires
+    )
     relations: dict[Any, None] = {}
     for condition in constraints:
         relations |= dict.fromkeys(to_relations(condition, full))
-    return Letters(full, sample_ranges(domains, constraints, full), tuple(relations), abbreviations)
+    return Letters(
+        full, sample_ranges(domains, constraints, full), tuple(relations), abbreviations
+    )
 
 
 def with_declared(letters: Letters, declarations: Mapping[str, str]) -> Letters:
@@ -79,7 +103,9 @@ def with_declared(letters: Letters, declarations: Mapping[str, str]) -> Letters:
         law = _declaration(text, Letters(symbols, {}, (), letters.abbreviations))
         if law is None:
             domains[name] = parse_domain(text)
-            symbols[name] = symbol_for(name, domains[name].kind, domains[name].constraints)
+            symbols[name] = symbol_for(
+                name, domains[name].kind, domains[name].constraints
+            )
             continue
         laws[name] = law
         if isinstance(law, SetBits):
@@ -88,13 +114,24 @@ def with_declared(letters: Letters, declarations: Mapping[str, str]) -> Letters:
             symbols[name] = sympy.Function(name, real=True)
         else:
             symbols[name] = (
-                sympy.Symbol(name, nonnegative=True) if isinstance(law, FromPremises) else sympy.Symbol(name)
+                sympy.Symbol(name, nonnegative=True)
+                if isinstance(law, FromPremises)
+                else sympy.Symbol(name)
             )
     constraints = [c for domain in domains.values() for c in domain.constraints]
-    relations = [relation for condition in constraints for relation in to_relations(condition, symbols)]
+    relations = [
+        relation
+        for condition in constraints
+        for relation in to_relations(condition, symbols)
+    ]
     numbers = sample_ranges(domains, constraints, symbols, letters.variables.keys())
     conditions = tuple(dict.fromkeys((*letters.conditions, *relations)))
-    return Letters(symbols, {**letters.variables, **numbers, **laws}, conditions, letters.abbreviations)
+    return Letters(
+        symbols,
+        {**letters.variables, **numbers, **laws},
+        conditions,
+        letters.abbreviations,
+    )
 
 
 def is_nonnumeric(text: str) -> bool:
@@ -106,13 +143,18 @@ def _declaration(text: str, letters: Letters) -> Variable | None:
     if text == "random":
         return AnyVector()
     if text.startswith("random up to "):
-        return BoundedVector(bound=letters.expr(parse(text.removeprefix("random up to "))))
+        return BoundedVector(
+            bound=letters.expr(parse(text.removeprefix("random up to ")))
+        )
     if text == "function":
         return AnyFunction()
     if text == "measured":
         return FromPremises()
     if match := _NORM.fullmatch(text):
-        return GaussianNorm(letters.expr(parse(match["dimension"])), letters.expr(parse(match["variance"])))
+        return GaussianNorm(
+            letters.expr(parse(match["dimension"])),
+            letters.expr(parse(match["variance"])),
+        )
     if text.startswith("set bits of "):
         return SetBits(letters.expr(parse(text.removeprefix("set bits of "))))
     return None
@@ -130,15 +172,23 @@ def sample_ranges(
     Proofs do not use the ranges, and points that violate a condition are dropped. ``drawn`` are letters that are drawn
     before. ``points`` are conditions for sample points only, whose letters are drawn first.
     """
-    ranges: dict[str, Variable] = {name: AnyVector() for name, domain in domains.items() if domain.kind == "vector"}
+    ranges: dict[str, Variable] = {
+        name: AnyVector() for name, domain in domains.items() if domain.kind == "vector"
+    }
     conditions = [*points, *conditions]
     first = set[str]().union(*map(free_names, points))
     exponents = _exponents(conditions)
-    ends = {name: list(_ends(name, conditions, symbols)) for name in domains.keys() - ranges.keys()}
+    ends = {
+        name: list(_ends(name, conditions, symbols))
+        for name in domains.keys() - ranges.keys()
+    }
     while waiting := [name for name in domains if name not in ranges]:
         known = ranges.keys() | set(drawn)
-        # Take the letter with the fewest unknown ends. This also breaks a cycle of conditions.
-        unknown = {n: sum(not _names(value) <= known for _, value in ends[n]) for n in waiting}
+        # Take the letter with the fewest unknown ends. This also breaks a cycle of
+        # conditions.
+        unknown = {
+            n: sum(not _names(value) <= known for _, value in ends[n]) for n in waiting
+        }
         name = min(waiting, key=lambda n: 0 if n in first else unknown[n])
         usable = [(sign, value) for sign, value in ends[name] if _names(value) <= known]
         width = EXPONENT_WIDTH if name in exponents else RANGE_WIDTH
@@ -149,38 +199,57 @@ def sample_ranges(
 def _exponents(conditions: Iterable[Compare]) -> set[str]:
     """Return the letters in exponents of numbers."""
     parts = (part for condition in conditions for part in walk(condition))
-    powers = (part for part in parts if isinstance(part, Bin) and part.op == "**" and isinstance(part.left, Num))
+    powers = (
+        part
+        for part in parts
+        if isinstance(part, Bin) and part.op == "**" and isinstance(part.left, Num)
+    )
     return set[str]().union(*(free_names(power.right) for power in powers))
 
 
-def _ends(name: str, conditions: Iterable[Compare], symbols: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _ends(
+    name: str, conditions: Iterable[Compare], symbols: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
     """Yield the ends of a letter: a relation sign, and an expression without the letter."""
     letter = symbols[name]
     for condition in conditions:
-        pairs = zip(condition.operands, condition.ops, condition.operands[1:], strict=False)
+        pairs = zip(
+            condition.operands, condition.ops, condition.operands[1:], strict=False
+        )
         for left, op, right in pairs:
-            for one, sign, other in ((left, op, right), (right, op.translate(_FLIPPED), left)):
+            for one, sign, other in (
+                (left, op, right),
+                (right, op.translate(_FLIPPED), left),
+            ):
                 if one == Name(name) and name not in free_names(other):
                     yield sign, to_sympy(other, symbols)
             if op == "==" and name in free_names(left) | free_names(right):
-                difference = sympy.expand(to_sympy(left, symbols) - to_sympy(right, symbols))
+                difference = sympy.expand(
+                    to_sympy(left, symbols) - to_sympy(right, symbols)
+                )
                 slope = difference.coeff(letter)
                 value = difference - slope * letter
                 if slope in {1, -1} and letter not in value.free_symbols:
                     yield op, -value / slope
                     yield from _ends_without_others(-value / slope)
             elif name in free_names(left) | free_names(right):
-                yield from _end_of_product(letter, op, to_sympy(left, symbols) / to_sympy(right, symbols))
+                yield from _end_of_product(
+                    letter, op, to_sympy(left, symbols) / to_sympy(right, symbols)
+                )
 
 
 def _end_of_product(letter: Any, op: str, ratio: Any) -> Iterator[tuple[str, Any]]:
     """Yield the bound that a condition on a product gives a factor: ``x <= (1/c)**2`` from ``c*sqrt(x) <= 1``."""
     factor, power = ratio.as_independent(letter, as_Add=False)
     base, exponent = power.as_base_exp()
-    if base != letter or not exponent.is_Rational or factor.has(sympy.exp):  # an exponential may be too large to draw
+    # an exponential may be too large to draw
+    if base != letter or not exponent.is_Rational or factor.has(sympy.exp):
         return
     if factor.is_positive or (exponent < 0 and factor.is_nonnegative):
-        yield (op if exponent > 0 else op.translate(_FLIPPED)), factor ** (-1 / exponent)
+        yield (
+            (op if exponent > 0 else op.translate(_FLIPPED)),
+            factor ** (-1 / exponent),
+        )
 
 
 def _ends_without_others(value: Any) -> Iterator[tuple[str, Any]]:
@@ -189,7 +258,10 @@ def _ends_without_others(value: Any) -> Iterator[tuple[str, Any]]:
         slope = value.coeff(other)
         if other.is_nonnegative and slope in {1, -1}:
             least = int(bool(other.is_integer and other.is_positive))
-            yield ("<=" if slope == -1 else ">="), value.xreplace({other: sympy.Integer(least)})
+            yield (
+                ("<=" if slope == -1 else ">="),
+                value.xreplace({other: sympy.Integer(least)}),
+            )
 
 
 def _names(expr: Any) -> set[str]:
@@ -210,7 +282,8 @@ def _range(is_integer: bool, ends: list[tuple[str, Any]], width: int) -> Range:
     if is_integer:
         lo += int(open_lo and lo.is_integer is True)
         hi -= int(open_hi and hi.is_integer is True)
-        least = sympy.ceiling(lo)  # from an empty range, a number is drawn that violates a condition
+        # from an empty range, a number is drawn that violates a condition
+        least = sympy.ceiling(lo)
         return Range("integer", _end(least), _end(sympy.Max(hi, least)))
     return Range("real", _end(lo), _end(hi), open_lo, open_hi)
 
@@ -219,7 +292,9 @@ def _end(value: Any) -> Any:
     return int(value) if value.is_Integer else value
 
 
-def read_conditions(texts: Iterable[str], abbreviations: Abbreviations) -> list[Compare]:
+def read_conditions(
+    texts: Iterable[str], abbreviations: Abbreviations
+) -> list[Compare]:
     """Parse conditions, and expand their abbreviations."""
     return [abbreviations.expanded(parse_relation(text)) for text in texts]
 
@@ -229,10 +304,19 @@ def function_symbols(statement: Statement) -> dict[str, Any]:
     return {name: sympy.Function(name, real=True) for name in statement.functions}
 
 
-def letters_in_definitions(statement: Statement, formulas: Iterable[Formula]) -> frozenset[str]:
+def letters_in_definitions(
+    statement: Statement, formulas: Iterable[Formula]
+) -> frozenset[str]:
     """Return letters that functions in formulas depend on without showing them: momentum(t) depends on alpha."""
-    names = {part.name for formula in formulas for part in walk(formula) if isinstance(part, Call)}
-    applied = [sympy.Function(name)(0) for name in sorted(names & statement.functions.keys())]
+    names = {
+        part.name
+        for formula in formulas
+        for part in walk(formula)
+        if isinstance(part, Call)
+    }
+    applied = [
+        sympy.Function(name)(0) for name in sorted(names & statement.functions.keys())
+    ]
     return fixed_names(statement, *applied) - statement.functions.keys()
 
 
@@ -241,7 +325,11 @@ def with_functions(derivation: Derivation, statement: Statement) -> Derivation:
     values: dict[str, Variable] = {}
     for name in sorted(_functions(derivation) & statement.functions.keys()):
         _declare(name, statement, values)
-    undefined = {name: variable for name, variable in derivation.variables.items() if name not in values}
+    undefined = {
+        name: variable
+        for name, variable in derivation.variables.items()
+        if name not in values
+    }
     return replace(derivation, variables={**undefined, **values})
 
 
@@ -252,14 +340,26 @@ def without_unused_letters(derivation: Derivation) -> Derivation:
         names |= _names_in(expr)
     for premise in derivation.premises.values():
         names |= _names_in(premise.lhs) | _names_in(premise.rhs)
-        names |= {n for condition in premise.conditions for part in condition.expressions() for n in _names_in(part)}
+        names |= {
+            n
+            for condition in premise.conditions
+            for part in condition.expressions()
+            for n in _names_in(part)
+        }
     assumptions = tuple(a for a in derivation.assumptions if _names_in(a) <= names)
     todo = list(names & derivation.variables.keys())
     while todo:
-        needed = range_names(derivation.variables[todo.pop()]) & derivation.variables.keys() - names
+        needed = (
+            range_names(derivation.variables[todo.pop()])
+            & derivation.variables.keys() - names
+        )
         names |= needed
         todo += needed
-    variables = {name: variable for name, variable in derivation.variables.items() if name in names}
+    variables = {
+        name: variable
+        for name, variable in derivation.variables.items()
+        if name in names
+    }
     return replace(derivation, assumptions=assumptions, variables=variables)
 
 
@@ -267,7 +367,11 @@ def _declare(name: str, statement: Statement, values: dict[str, Variable]) -> No
     if name in values:
         return
     parts = {part: statement.definition(name, part) for part in ("", "start", "step")}
-    sides = {part: sympy_sides(meaning.statement) for part, meaning in parts.items() if meaning is not None}
+    sides = {
+        part: sympy_sides(meaning.statement)
+        for part, meaning in parts.items()
+        if meaning is not None
+    }
     for _, right in sides.values():
         for inner in sorted(_applied(right) - {name}):
             if inner in statement.functions:
@@ -279,7 +383,10 @@ def _declare(name: str, statement: Statement, values: dict[str, Variable]) -> No
     elif {"start", "step"} <= sides.keys():
         (first,) = sides["start"][0].args
         (at,) = sides["step"][0].args
-        value = sympy.Piecewise((sides["start"][1], sympy.Le(sympy.Symbol(at.name), first)), (sides["step"][1], True))
+        value = sympy.Piecewise(
+            (sides["start"][1], sympy.Le(sympy.Symbol(at.name), first)),
+            (sides["step"][1], True),
+        )
         values[name] = FunctionOf(name, (at,), value)
 
 

@@ -16,13 +16,35 @@ import sympy
 from dpverify.ledger.errors import suggest
 from dpverify.ledger.formula import Compare, FormulaError, free_names
 from dpverify.ledger.proofs.book import Lemma, Proof, ProofBook
-from dpverify.ledger.proofs.chains import HYPOTHESIS, INDUCTION, Chain, ChainLine, Reason, formulas_of, parse_chain
+from dpverify.ledger.proofs.chains import (
+    HYPOTHESIS,
+    INDUCTION,
+    Chain,
+    ChainLine,
+    Reason,
+    formulas_of,
+    parse_chain,
+)
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Domain, parse_domain
 from dpverify.symbolic.derive.cited import cite
-from dpverify.symbolic.derive.define import cite_fact, define, hidden_letters, quantity_formula, refer
+from dpverify.symbolic.derive.define import (
+    cite_fact,
+    define,
+    hidden_letters,
+    quantity_formula,
+    refer,
+)
 from dpverify.symbolic.derive.integers import Hypothesis, by_induction, divided
-from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Division, Link, Premise, Step
+from dpverify.symbolic.derive.steps import (
+    Case,
+    Cases,
+    Derivation,
+    Division,
+    Link,
+    Premise,
+    Step,
+)
 from dpverify.symbolic.elaborate.formulas import Abbreviations, ProofError, with_guards
 from dpverify.symbolic.elaborate.letters import (
     Letters,
@@ -37,7 +59,11 @@ from dpverify.symbolic.elaborate.letters import (
 )
 from dpverify.symbolic.elaborate.steps import QUANTITY, Elaborator
 from dpverify.symbolic.expressions.ranges import SetBits
-from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_definitions, to_relations
+from dpverify.symbolic.expressions.translation import (
+    sympy_conditions,
+    sympy_definitions,
+    to_relations,
+)
 from dpverify.symbolic.rules import CATALOGUE
 
 _NAME = "[A-Za-z][A-Za-z0-9_]*"
@@ -53,9 +79,20 @@ def read_division(text: str) -> Division | None:
         return None
     match = _DIVISION.fullmatch(" ".join(text.split()))
     if match is None:
-        raise ValueError(f"a division is written as T = epochs*N + rest, or T = epochs*N + rest, epochs >= 1: {text}")
-    letter, by, quotient, rest = (match[name] for name in ("letter", "by", "quotient", "rest"))
-    return Division(letter, by, quotient, rest, first=int(match["first"] or 0), least_quotient=int(match["least"] or 0))
+        raise ValueError(
+            f"a division is written as T = epochs*N + rest, or T = epochs*N + rest, epochs >= 1: {text}"
+        )
+    letter, by, quotient, rest = (
+        match[name] for name in ("letter", "by", "quotient", "rest")
+    )
+    return Division(
+        letter,
+        by,
+        quotient,
+        rest,
+        first=int(match["first"] or 0),
+        least_quotient=int(match["least"] or 0),
+    )
 
 
 LAST = "upto"  # the argument with the last number of an induction
@@ -71,13 +108,18 @@ class InductionParts:
     hypothesis: Hypothesis
 
     @staticmethod
-    def read(elaborator: Elaborator, old: Any, new: Any, line: ChainLine) -> InductionParts:
+    def read(
+        elaborator: Elaborator, old: Any, new: Any, line: ChainLine
+    ) -> InductionParts:
         """Read the reason of a line that an induction proves: ``induction(t = 0)``, or also with ``upto = k``."""
         assert line.reason is not None
         values = {argument.name: argument.value for argument in line.reason.arguments}
         last = values.pop(LAST, None)
         if len(values) != 1 or not values.keys() <= elaborator.letters.symbols.keys():
-            raise elaborator.error(line, "an induction names its letter and the first number: induction(t = 0)")
+            raise elaborator.error(
+                line,
+                "an induction names its letter and the first number: induction(t = 0)",
+            )
         ((name, first),) = values.items()
         letter = elaborator.letters.symbols[name]
         end = None if last is None else elaborator.expr(line, last)
@@ -91,21 +133,40 @@ class InductionParts:
     def base(self, elaborator: Elaborator) -> Elaborator:
         """Return the elaborator of the base, which does not have the letter."""
         inside = self._without_conditions(elaborator, "base")
-        symbols = {name: s for name, s in inside.letters.symbols.items() if s != self.letter}
+        symbols = {
+            name: s for name, s in inside.letters.symbols.items() if s != self.letter
+        }
         return replace(inside, letters=replace(inside.letters, symbols=symbols))
 
     def step(self, elaborator: Elaborator) -> Elaborator:
         """Return the elaborator of the step, which has the hypothesis."""
         inside = self._without_conditions(elaborator, "step")
-        below = () if self.last is None else (sympy.Le(self.letter + 1, self.last, evaluate=False),)
-        letters = replace(inside.letters, conditions=(*inside.letters.conditions, *below))
-        return replace(inside, letters=letters, premises={HYPOTHESIS: self.hypothesis}, hypothesis=self.hypothesis)
+        below = (
+            ()
+            if self.last is None
+            else (sympy.Le(self.letter + 1, self.last, evaluate=False),)
+        )
+        letters = replace(
+            inside.letters, conditions=(*inside.letters.conditions, *below)
+        )
+        return replace(
+            inside,
+            letters=letters,
+            premises={HYPOTHESIS: self.hypothesis},
+            hypothesis=self.hypothesis,
+        )
 
     def _without_conditions(self, elaborator: Elaborator, part: str) -> Elaborator:
         """Return the elaborator without premises and without the claim's conditions on the letter."""
-        conditions = [c for c in elaborator.letters.conditions if self.letter not in c.free_symbols]
+        conditions = [
+            c
+            for c in elaborator.letters.conditions
+            if self.letter not in c.free_symbols
+        ]
         letters = replace(elaborator.letters, conditions=tuple(conditions))
-        return replace(elaborator, name=f"{elaborator.name}, {part}", letters=letters, premises={})
+        return replace(
+            elaborator, name=f"{elaborator.name}, {part}", letters=letters, premises={}
+        )
 
 
 def derivation_of(statement: Statement) -> Derivation:
@@ -117,7 +178,9 @@ def derivation_of(statement: Statement) -> Derivation:
     book = statement.proofs
     proof = None if book is None else book.find(statement)
     if book is None or proof is None:
-        raise ProofError(str(statement.reference), 0, "", "there is no proof as text in proofs.toml")
+        raise ProofError(
+            str(statement.reference), 0, "", "there is no proof as text in proofs.toml"
+        )
     return _Builder(statement, book).proof(proof)
 
 
@@ -140,22 +203,33 @@ class _Builder:
         name = f"proof of {self.statement.reference}"
         try:
             division = read_division(proof.divide)
-            statement = divided(_without_conditions(self.statement, proof.unused), division)
+            statement = divided(
+                _without_conditions(self.statement, proof.unused), division
+            )
             letters, shared = self._letters(statement, proof)
         except (FormulaError, ValueError) as error:
             raise ProofError(name, 0, "", _rule(error)) from None
         local = (*shared, *_local_letters(letters, proof.letters))
-        derivation = with_guards(self._chain(name, parse_chain(proof.chain), letters, local), statement)
-        return self._with_known(replace(derivation, division=division, unused=tuple(proof.unused)), proof.known)
+        derivation = with_guards(
+            self._chain(name, parse_chain(proof.chain), letters, local), statement
+        )
+        return self._with_known(
+            replace(derivation, division=division, unused=tuple(proof.unused)),
+            proof.known,
+        )
 
-    def _letters(self, statement: Statement, proof: Proof) -> tuple[Letters, tuple[str, ...]]:
+    def _letters(
+        self, statement: Statement, proof: Proof
+    ) -> tuple[Letters, tuple[str, ...]]:
         """Return the letters of a proof, and those that only the definition of the claim's quantity has."""
         meaning = quantity_formula(statement)
         measured = {} if meaning is None else meaning.letters
         hidden, letter_conditions = hidden_letters(statement)
         used_names = statement.domains.keys() | measured.keys()
         if clashes := sorted(proof.letters.keys() & used_names):
-            raise ValueError(f"{clashes[0]}: a letter of a proof's own is none of the claim's letters")
+            raise ValueError(
+                f"{clashes[0]}: a letter of a proof's own is none of the claim's letters"
+            )
         sides = (None, None) if "left" in used_names else (statement.lhs, statement.rhs)
         abbreviations = Abbreviations.read(self.book.let, proof.let).with_sides(*sides)
         domains = {name: statement.domains[name] for name in statement.free}
@@ -167,18 +241,31 @@ class _Builder:
             domains |= {name: record.statement.domains[name] for name in measured}
             requires += record.statement.requires
         vocabulary = self.book.vocabulary
-        domains |= {name: vocabulary.domains[name] for name in hidden if name in vocabulary.domains}
-        symbols = {**function_symbols(statement), **sympy_definitions(statement), **hidden, **measured}
+        domains |= {
+            name: vocabulary.domains[name]
+            for name in hidden
+            if name in vocabulary.domains
+        }
+        symbols = {
+            **function_symbols(statement),
+            **sympy_definitions(statement),
+            **hidden,
+            **measured,
+        }
         if meaning is not None and not meaning.obstacle and "left" not in symbols:
             symbols["left"] = meaning.formula
         points = read_conditions(proof.points, abbreviations)
-        variables = sample_ranges(domains, _all_conditions(domains, requires), symbols, points=points)
+        variables = sample_ranges(
+            domains, _all_conditions(domains, requires), symbols, points=points
+        )
         conditions = (
             *sympy_conditions(statement),
             *letter_conditions,
             *(() if meaning is None else meaning.conditions),
         )
-        return with_declared(Letters(symbols, variables, conditions, abbreviations), proof.letters), tuple(measured)
+        return with_declared(
+            Letters(symbols, variables, conditions, abbreviations), proof.letters
+        ), tuple(measured)
 
     def _with_known(self, chain: Derivation, names: list[str]) -> Derivation:
         """Return the chain with lemmas that every line may use as facts."""
@@ -188,15 +275,21 @@ class _Builder:
             raise
         except ValueError as error:
             raise ProofError(chain.name, 0, "known", str(error)) from None
-        return replace(chain, premises={**chain.premises, **known}, cited_facts=tuple(names))
+        return replace(
+            chain, premises={**chain.premises, **known}, cited_facts=tuple(names)
+        )
 
     def lemma(self, name: str) -> Derivation:
         """Return the chain of a lemma."""
         if name in self.in_progress:
-            raise ValueError(f"lemmas rest on each other in a circle: {' -> '.join([*self.in_progress, name])}")
+            raise ValueError(
+                f"lemmas rest on each other in a circle: {' -> '.join([*self.in_progress, name])}"
+            )
         if name not in self.lemmas:
             if name not in self.book.lemmas:
-                raise ValueError(f"there is no lemma {name!r}{suggest(name, self.book.lemmas)}")
+                raise ValueError(
+                    f"there is no lemma {name!r}{suggest(name, self.book.lemmas)}"
+                )
             self.in_progress.append(name)
             try:
                 self.lemmas[name] = self._lemma(self.book.lemmas[name])
@@ -210,52 +303,103 @@ class _Builder:
             abbreviations = Abbreviations.read(self.book.let, lemma.let)
             chain = parse_chain(lemma.chain)
             requires = read_conditions(lemma.requires, abbreviations)
-            laws = {name: text for name, text in lemma.letters.items() if is_nonnumeric(text)}
+            laws = {
+                name: text
+                for name, text in lemma.letters.items()
+                if is_nonnumeric(text)
+            }
             domains = self._domains(lemma, chain, requires, abbreviations)
-            plain = letters_of(domains, requires, function_symbols(self.statement), abbreviations)
+            plain = letters_of(
+                domains, requires, function_symbols(self.statement), abbreviations
+            )
             letters = with_declared(plain, laws)
         except FormulaError as error:
             raise ProofError(name, 0, error.value, error.rule) from None
-        if listed := [letter for letter in laws if isinstance(letters.variables[letter], SetBits)]:
-            raise ProofError(name, 0, listed[0], "the set bits of a number are listed in a proof, not in a lemma")
+        if listed := [
+            letter for letter in laws if isinstance(letters.variables[letter], SetBits)
+        ]:
+            raise ProofError(
+                name,
+                0,
+                listed[0],
+                "the set bits of a number are listed in a proof, not in a lemma",
+            )
         derivation = self._chain(name, chain, letters, ())
         first = {derivation.start.name} if derivation.start.is_Symbol else set[str]()
-        shown = {s.name for end in (derivation.start, derivation.last) for s in end.free_symbols} - (
-            first - _names(derivation.last)
-        )
+        shown = {
+            s.name
+            for end in (derivation.start, derivation.last)
+            for s in end.free_symbols
+        } - (first - _names(derivation.last))
         functions = {name for name, text in laws.items() if text == "function"}
-        return replace(derivation, local=tuple(name for name in lemma.letters if name not in shown | functions))
+        return replace(
+            derivation,
+            local=tuple(
+                name for name in lemma.letters if name not in shown | functions
+            ),
+        )
 
     def _domains(
-        self, lemma: Lemma, chain: Chain, requires: list[Compare], abbreviations: Abbreviations
+        self,
+        lemma: Lemma,
+        chain: Chain,
+        requires: list[Compare],
+        abbreviations: Abbreviations,
     ) -> dict[str, Domain]:
         """Return the domains of a lemma's letters: those that it declares, and those of the paper's symbols in it."""
-        local_domains = {name: parse_domain(text) for name, text in lemma.letters.items() if not is_nonnumeric(text)}
+        local_domains = {
+            name: parse_domain(text)
+            for name, text in lemma.letters.items()
+            if not is_nonnumeric(text)
+        }
         vocabulary = self.book.vocabulary
-        formulas = [abbreviations.expanded(formula) for formula in (chain.start, *formulas_of(chain.lines))]
+        formulas = [
+            abbreviations.expanded(formula)
+            for formula in (chain.start, *formulas_of(chain.lines))
+        ]
         used = [
             *map(free_names, formulas),
-            letters_in_definitions(self.statement, formulas) & vocabulary.domains.keys(),
+            letters_in_definitions(self.statement, formulas)
+            & vocabulary.domains.keys(),
         ]
         used += [free_names(condition) for condition in requires]
         used += [domain.names for domain in local_domains.values()]
-        names = frozenset[str]().union(*used) - local_domains.keys() - lemma.letters.keys()
+        names = (
+            frozenset[str]().union(*used) - local_domains.keys() - lemma.letters.keys()
+        )
         if unknown := sorted(names - vocabulary.domains.keys()):
-            raise FormulaError(unknown[0], f"unknown letter {unknown[0]!r}{suggest(unknown[0], vocabulary.domains)}")
+            raise FormulaError(
+                unknown[0],
+                f"unknown letter {unknown[0]!r}{suggest(unknown[0], vocabulary.domains)}",
+            )
         return local_domains | {
-            name: vocabulary.domains[name] for name in sorted(vocabulary.with_domains(names) - local_domains.keys())
+            name: vocabulary.domains[name]
+            for name in sorted(vocabulary.with_domains(names) - local_domains.keys())
         }
 
-    def _chain(self, name: str, chain: Chain, letters: Letters, local: tuple[str, ...]) -> Derivation:
+    def _chain(
+        self, name: str, chain: Chain, letters: Letters, local: tuple[str, ...]
+    ) -> Derivation:
         if clashes := sorted(self.book.lemmas.keys() & CATALOGUE.keys()):
-            raise ProofError(name, 0, "", f"{clashes[0]} is a rule; the lemma of this name needs another id")
-        elaborator = Elaborator(name, letters, self.cite, tuple(self.book.lemmas), self.book.given)
+            raise ProofError(
+                name,
+                0,
+                "",
+                f"{clashes[0]} is a rule; the lemma of this name needs another id",
+            )
+        elaborator = Elaborator(
+            name, letters, self.cite, tuple(self.book.lemmas), self.book.given
+        )
         first = ChainLine(1, "=", chain.start, "")
         start = elaborator.expr(first, chain.start)
         steps = self._links(elaborator, start, chain.lines)
-        return with_functions(elaborator.derivation(start, steps, local), self.statement)
+        return with_functions(
+            elaborator.derivation(start, steps, local), self.statement
+        )
 
-    def _links(self, elaborator: Elaborator, old: Any, lines: tuple[ChainLine, ...]) -> tuple[Link, ...]:
+    def _links(
+        self, elaborator: Elaborator, old: Any, lines: tuple[ChainLine, ...]
+    ) -> tuple[Link, ...]:
         links: list[Link] = []
         for line in lines:
             if line.cases:
@@ -287,21 +431,39 @@ class _Builder:
         """Return the step of a line that an induction proves, at the first number and at the next one."""
         new = elaborator.expr(line, line.formula)
         parts = InductionParts.read(elaborator, old, new, line)
-        base = with_functions(self._part(parts.base(elaborator), parts.sides(parts.first), base_lines), self.statement)
+        base = with_functions(
+            self._part(parts.base(elaborator), parts.sides(parts.first), base_lines),
+            self.statement,
+        )
         inside = parts.step(elaborator)
-        step = with_functions(self._part(inside, parts.sides(parts.letter + 1), step_lines), self.statement)
+        step = with_functions(
+            self._part(inside, parts.sides(parts.letter + 1), step_lines),
+            self.statement,
+        )
         try:
-            premise = by_induction(parts.letter, parts.first, base=base, step=step, last=parts.last)
+            premise = by_induction(
+                parts.letter, parts.first, base=base, step=step, last=parts.last
+            )
         except ValueError as error:
             raise elaborator.error(line, str(error)) from None
         return elaborator.premise_step(INDUCTION, premise, None, old, new, line)
 
-    def _part(self, elaborator: Elaborator, ends: tuple[Any, Any], lines: tuple[ChainLine, ...]) -> Derivation:
+    def _part(
+        self,
+        elaborator: Elaborator,
+        ends: tuple[Any, Any],
+        lines: tuple[ChainLine, ...],
+    ) -> Derivation:
         """Return the base or the step of an induction. If its lines end elsewhere, algebra leads to the right side."""
         start, end = ends
         steps = self._links(elaborator, start, lines)
         last = steps[-1].expr if steps else start
-        return elaborator.derivation(start, steps if last == end else (*steps, Step(end, "=")), (), drop_unused=True)
+        return elaborator.derivation(
+            start,
+            steps if last == end else (*steps, Step(end, "=")),
+            (),
+            drop_unused=True,
+        )
 
     def _split(self, elaborator: Elaborator, old: Any, line: ChainLine) -> Cases:
         cases = []
@@ -313,14 +475,23 @@ class _Builder:
                 raise elaborator.error(line, str(error)) from None
             inside = elaborator.with_conditions(relations)
             cases.append(Case(sympy.And(*relations), self._links(inside, old, lines)))
-        return Cases(elaborator.expr(line, line.formula), line.relation, tuple(cases), line.note)
+        return Cases(
+            elaborator.expr(line, line.formula), line.relation, tuple(cases), line.note
+        )
 
     def cite(self, reason: Reason, where: Mapping[str, Any]) -> Premise:
         """Return what a line cites as a premise."""
         given = {name: value for name, value in where.items() if name != QUANTITY}
         letter = where.get(QUANTITY)
         if reason.kind == "claim":
-            return refer(self.statement, reason.name, letter, reason.variant, dict(reason.reading), **given)
+            return refer(
+                self.statement,
+                reason.name,
+                letter,
+                reason.variant,
+                dict(reason.reading),
+                **given,
+            )
         if reason.kind == "definition":
             name, _, part = reason.name.partition(".")  # such as momentum.start
             return define(self.statement, name, letter, part, **given)
@@ -332,22 +503,31 @@ class _Builder:
 def _without_conditions(statement: Statement, unused: list[str]) -> Statement:
     """Return the statement without its conditions on some letters."""
     if unknown := sorted(set(unused) - statement.domains.keys()):
-        raise ValueError(f"unused: the claim has no letter {unknown[0]}{suggest(unknown[0], statement.domains)}")
+        raise ValueError(
+            f"unused: the claim has no letter {unknown[0]}{suggest(unknown[0], statement.domains)}"
+        )
 
     def used(conditions: tuple[Compare, ...]) -> tuple[Compare, ...]:
         return tuple(one for one in conditions if free_names(one).isdisjoint(unused))
 
-    domains = {name: replace(one, constraints=used(one.constraints)) for name, one in statement.domains.items()}
+    domains = {
+        name: replace(one, constraints=used(one.constraints))
+        for name, one in statement.domains.items()
+    }
     return replace(statement, requires=used(statement.requires), domains=domains)
 
 
-def _all_conditions(domains: Mapping[str, Domain], requires: Iterable[Compare]) -> list[Compare]:
+def _all_conditions(
+    domains: Mapping[str, Domain], requires: Iterable[Compare]
+) -> list[Compare]:
     return [*(c for domain in domains.values() for c in domain.constraints), *requires]
 
 
 def _local_letters(letters: Letters, names: Mapping[str, str]) -> tuple[str, ...]:
     """Return the letters that only the proof has, except functions that list set bits."""
-    return tuple(name for name in names if not isinstance(letters.variables[name], SetBits))
+    return tuple(
+        name for name in names if not isinstance(letters.variables[name], SetBits)
+    )
 
 
 def _names(expr: Any) -> set[str]:

@@ -19,9 +19,21 @@ from dpverify.symbolic.certify.certificates import certify_chain
 from dpverify.symbolic.derive.cited import DerivedPremise
 from dpverify.symbolic.derive.integers import Hypothesis
 from dpverify.symbolic.derive.setting import Setting, evaluate_step
-from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Derivation, DerivationError, Link, Premise, Step
+from dpverify.symbolic.derive.steps import (
+    ALGEBRA,
+    PREMISE,
+    Derivation,
+    DerivationError,
+    Link,
+    Premise,
+    Step,
+)
 from dpverify.symbolic.elaborate.formulas import ProofError, text_of
-from dpverify.symbolic.elaborate.letters import Letters, read_conditions, without_unused_letters
+from dpverify.symbolic.elaborate.letters import (
+    Letters,
+    read_conditions,
+    without_unused_letters,
+)
 from dpverify.symbolic.elaborate.unification import Where, differences, unify
 from dpverify.symbolic.exact.numbers import EvaluationError
 from dpverify.symbolic.expressions.functions import HOLE
@@ -32,9 +44,12 @@ from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE
 from dpverify.symbolic.rules.base import Holds, Instance, Relation, Rule, substitute
 
-QUANTITY = "quantity"  # the argument of a citation that names what a record measures, or a lemma's start
-POINTS = 60  # number of points at which a line that cannot be read as a step is evaluated
-MOST_CANDIDATES = 12  # largest number of instances of a rule that are compared by their conditions
+# the argument of a citation that names what a record measures, or a lemma's start
+QUANTITY = "quantity"
+# number of points at which a line that cannot be read as a step is evaluated
+POINTS = 60
+# largest number of instances of a rule that are compared by their conditions
+MOST_CANDIDATES = 12
 
 Cite = Callable[[Reason, Mapping[str, Any]], Premise]
 """``cite(reason, where)``: the premise that a line cites, with its letters replaced as in ``where``."""
@@ -56,7 +71,8 @@ class Elaborator:
     letters: Letters
     cite: Cite
     cited_names: tuple[str, ...]  # lemmas that lines may name
-    given_premises: Mapping[str, GivenPremise] = field(default_factory=dict)  # lines may use them without proof
+    # lines may use them without proof
+    given_premises: Mapping[str, GivenPremise] = field(default_factory=dict)
     premises: dict[str, Premise] = field(default_factory=dict)
     hypothesis: Hypothesis | None = None  # only in the step of an induction
 
@@ -69,13 +85,22 @@ class Elaborator:
         try:
             return self._step(old, new, line)
         except ProofError as error:
-            if error.where != self.name:  # the error is about a line of a lemma and names it
+            # the error is about a line of a lemma and names it
+            if error.where != self.name:
                 raise
-            raise self.error(line, f"{error.problem}{self._false_at(old, new, line.relation)}") from None
+            raise self.error(
+                line, f"{error.problem}{self._false_at(old, new, line.relation)}"
+            ) from None
 
     def _false_at(self, old: Any, new: Any, relation: Relation) -> str:
-        symbols = [s for s in self.letters.symbols.values() if getattr(s, "is_Symbol", False)]
-        declared = {name: v for name, v in self.letters.variables.items() if not isinstance(v, FromPremises)}
+        symbols = [
+            s for s in self.letters.symbols.values() if getattr(s, "is_Symbol", False)
+        ]
+        declared = {
+            name: v
+            for name, v in self.letters.variables.items()
+            if not isinstance(v, FromPremises)
+        }
         try:
             setting = Setting(declared, symbols, self.letters.conditions, POINTS, 0)
             violation = evaluate_step(old, new, relation, setting).violation
@@ -91,7 +116,9 @@ class Elaborator:
         if reason.kind == "given":
             return self._by_given_premise(reason, context, old, new, line)
         if reason.name == HYPOTHESIS and self.hypothesis is not None:
-            return self.premise_step(HYPOTHESIS, self.hypothesis, context, old, new, line)
+            return self.premise_step(
+                HYPOTHESIS, self.hypothesis, context, old, new, line
+            )
         given = self._stated_values(reason, line, old, new)
         if not reason.kind and reason.name == ALGEBRA:
             return Step(new, line.relation, note=line.note)
@@ -102,124 +129,240 @@ class Elaborator:
         return self._by_premise(reason, given, context, old, new, line)
 
     def derivation(
-        self, start: Any, steps: tuple[Link, ...], local: tuple[str, ...], *, drop_unused: bool = False
+        self,
+        start: Any,
+        steps: tuple[Link, ...],
+        local: tuple[str, ...],
+        *,
+        drop_unused: bool = False,
     ) -> Derivation:
         """Return the chain of these steps.
 
         With ``drop_unused`` it has no conditions on letters that it does not contain.
         """
         made = Derivation(
-            self.name, "ours", self.letters.variables, self.letters.conditions, start, steps, self.premises, local
+            self.name,
+            "ours",
+            self.letters.variables,
+            self.letters.conditions,
+            start,
+            steps,
+            self.premises,
+            local,
         )
         return without_unused_letters(made) if drop_unused else made
 
     def with_conditions(self, conditions: Iterable[Any]) -> Elaborator:
         """Return the elaborator for the lines of a case with more conditions. Both share the collected premises."""
-        letters = replace(self.letters, conditions=(*self.letters.conditions, *conditions))
+        letters = replace(
+            self.letters, conditions=(*self.letters.conditions, *conditions)
+        )
         return replace(self, letters=letters)
 
     def error(self, line: ChainLine, problem: str) -> ProofError:
         """Return an error about a line."""
         return ProofError(self.name, line.number, line.text, problem)
 
-    def expr(self, line: ChainLine, formula: Any, extra: Mapping[str, Any] | None = None) -> Any:
+    def expr(
+        self, line: ChainLine, formula: Any, extra: Mapping[str, Any] | None = None
+    ) -> Any:
         """Return the expression of a formula in a line."""
         try:
             return self.letters.expr(formula, extra)
         except (FormulaError, KeyError, ValueError, TypeError) as error:
-            raise self.error(line, error.rule if isinstance(error, FormulaError) else str(error)) from None
+            raise self.error(
+                line, error.rule if isinstance(error, FormulaError) else str(error)
+            ) from None
 
     def _unreasoned(self, old: Any, new: Any, line: ChainLine) -> Step:
         """Return the step of a line without a reason: algebra, or a comparison that follows from the conditions."""
         if line.relation == "=":
             return Step(new, "=", note=line.note)
         small, large = (old, new) if line.relation == "<=" else (new, old)
-        return Step(new, line.relation, "order", {"a": small, "b": large}, note=line.note, context=HOLE)
+        return Step(
+            new,
+            line.relation,
+            "order",
+            {"a": small, "b": large},
+            note=line.note,
+            context=HOLE,
+        )
 
     def _context(self, reason: Reason, line: ChainLine, old: Any) -> Any:
         context = self.expr(line, reason.place, {HERE: HOLE, **_indices(old)})
         if not context.has(HOLE):
-            raise self.error(line, f"the place has the letter {HERE} where the rule is applied: within 2*{HERE} + 1")
+            raise self.error(
+                line,
+                f"the place has the letter {HERE} where the rule is applied: within 2*{HERE} + 1",
+            )
         return context
 
-    def _stated_values(self, reason: Reason, line: ChainLine, *sides: Any) -> dict[str, Any]:
+    def _stated_values(
+        self, reason: Reason, line: ChainLine, *sides: Any
+    ) -> dict[str, Any]:
         """Return the expressions that the line substitutes for letters."""
         indices = _indices(*sides)
         given: dict[str, Any] = {}
         for argument in reason.arguments:
             if argument.index:
                 index = sympy.Symbol(argument.index, integer=True)
-                body = self.expr(line, argument.value, {**indices, argument.index: index})
+                body = self.expr(
+                    line, argument.value, {**indices, argument.index: index}
+                )
                 given[argument.name] = sympy.Lambda(index, body)
                 continue
             text = to_text(argument.value)
             known = self.letters.symbols.get(text)
             is_function = isinstance(known, sympy.core.function.FunctionClass)
-            given[argument.name] = known if is_function else self.expr(line, argument.value, indices)
+            given[argument.name] = (
+                known if is_function else self.expr(line, argument.value, indices)
+            )
         return given
 
-    def _by_rule(self, rule: Rule, given: dict[str, Any], context: Any, old: Any, new: Any, line: ChainLine) -> Step:
+    def _by_rule(
+        self,
+        rule: Rule,
+        given: dict[str, Any],
+        context: Any,
+        old: Any,
+        new: Any,
+        line: ChainLine,
+    ) -> Step:
         if wrong := sorted(given.keys() - rule.variables):
             known = ", ".join(sorted(rule.variables))
-            raise self.error(line, f"the rule {rule.name} has no letter {wrong[0]}; it has {known}")
+            raise self.error(
+                line, f"the rule {rule.name} has no letter {wrong[0]}; it has {known}"
+            )
         sides = Instance(rule.sides.lhs, rule.sides.relation, rule.sides.rhs)
-        candidate = self._best_candidate(sides, rule.variables, given, context, old, new, line, rule)
+        candidate = self._best_candidate(
+            sides, rule.variables, given, context, old, new, line, rule
+        )
         if candidate is None:
-            if given.keys() == rule.variables:  # the place is searched for by the values of the sides
-                return Step(new, line.relation, rule.name, given, note=line.note, context=context)
+            # the place is searched for by the values of the sides
+            if given.keys() == rule.variables:
+                return Step(
+                    new,
+                    line.relation,
+                    rule.name,
+                    given,
+                    note=line.note,
+                    context=context,
+                )
             raise self.error(line, self._no_instance(rule, given))
         if context is None:
-            context = _context_if_needed(rule.instance(candidate.where), candidate.context, old, new)
-        return Step(new, line.relation, rule.name, dict(candidate.where), note=line.note, context=context)
+            context = _context_if_needed(
+                rule.instance(candidate.where), candidate.context, old, new
+            )
+        return Step(
+            new,
+            line.relation,
+            rule.name,
+            dict(candidate.where),
+            note=line.note,
+            context=context,
+        )
 
     def _by_premise(
-        self, reason: Reason, given: dict[str, Any], context: Any, old: Any, new: Any, line: ChainLine
+        self,
+        reason: Reason,
+        given: dict[str, Any],
+        context: Any,
+        old: Any,
+        new: Any,
+        line: ChainLine,
     ) -> Step:
         try:
-            plain = self.cite(reason, {name: value for name, value in given.items() if name == QUANTITY})
-            names = frozenset(s.name for side in (plain.lhs, plain.rhs) for s in side.free_symbols)
-            applied = {str(f.func) for side in (plain.lhs, plain.rhs) for f in side.atoms(AppliedUndef)}
+            plain = self.cite(
+                reason,
+                {name: value for name, value in given.items() if name == QUANTITY},
+            )
+            names = frozenset(
+                s.name for side in (plain.lhs, plain.rhs) for s in side.free_symbols
+            )
+            applied = {
+                str(f.func)
+                for side in (plain.lhs, plain.rhs)
+                for f in side.atoms(AppliedUndef)
+            }
             names |= applied - self.letters.symbols.keys()
-            in_start = plain.start.free_symbols if isinstance(plain, DerivedPremise) else set[Any]()
-            if not reason.kind and (wrong := sorted(given.keys() - names - {QUANTITY, *(s.name for s in in_start)})):
+            in_start = (
+                plain.start.free_symbols
+                if isinstance(plain, DerivedPremise)
+                else set[Any]()
+            )
+            if not reason.kind and (
+                wrong := sorted(
+                    given.keys() - names - {QUANTITY, *(s.name for s in in_start)}
+                )
+            ):
                 letters = ", ".join(sorted(names)) or "none"
-                raise self.error(line, f"the lemma {reason.name} has no letter {wrong[0]}; it has {letters}")
+                raise self.error(
+                    line,
+                    f"the lemma {reason.name} has no letter {wrong[0]}; it has {letters}",
+                )
             if vector := self._vector_for_number(plain, given):
-                raise self.error(line, f"{given[vector]} is a vector, and {vector} of {reason.name} is a number")
+                raise self.error(
+                    line,
+                    f"{given[vector]} is a vector, and {vector} of {reason.name} is a number",
+                )
             of_function = reason.kind == "definition" and QUANTITY not in given
-            places = {s.name for s in plain.lhs.free_symbols} if of_function else set[str]()
+            places = (
+                {s.name for s in plain.lhs.free_symbols} if of_function else set[str]()
+            )
             unknown = (names - self.letters.symbols.keys() | places) - given.keys()
             where = given
             if unknown:
-                unchanged = {n: self.letters.symbols[n] for n in names - unknown - given.keys()}
-                candidate = self._best_candidate(plain, names, {**unchanged, **given}, context, old, new, line, None)
+                unchanged = {
+                    n: self.letters.symbols[n] for n in names - unknown - given.keys()
+                }
+                candidate = self._best_candidate(
+                    plain, names, {**unchanged, **given}, context, old, new, line, None
+                )
                 if candidate is None:
                     letters = ", ".join(sorted(unknown))
                     rule = f"say what {letters} of {reason.name} becomes: {sides_text(plain)} was not found in the line"
                     raise self.error(line, rule)
                 where = {n: candidate.where[n] for n in sorted(unknown)} | given
-            if not reason.kind:  # an unchanged letter is the proof's, whatever the lemma assumes of it
+            # an unchanged letter is the proof's, whatever the lemma assumes of it
+            if not reason.kind:
                 where = {**self._same_letters(plain, where), **where}
             if of_function:  # the equation holds at all arguments
-                return self.premise_step(_name_of(reason, {}), plain, context, old, new, line, where)
+                return self.premise_step(
+                    _name_of(reason, {}), plain, context, old, new, line, where
+                )
             premise = self.cite(reason, where)
         except ProofError:
             raise
         except (ValueError, KeyError) as error:
             raise self.error(line, str(error)) from None
-        return self.premise_step(_name_of(reason, where), premise, context, old, new, line)
+        return self.premise_step(
+            _name_of(reason, where), premise, context, old, new, line
+        )
 
-    def _by_given_premise(self, reason: Reason, context: Any, old: Any, new: Any, line: ChainLine) -> Step:
+    def _by_given_premise(
+        self, reason: Reason, context: Any, old: Any, new: Any, line: ChainLine
+    ) -> Step:
         """Return a step by a relation that the file states as given, in the letters of this chain."""
         if reason.name not in self.given_premises:
-            raise self.error(line, f"nothing is given as {reason.name!r}{suggest(reason.name, self.given_premises)}")
+            raise self.error(
+                line,
+                f"nothing is given as {reason.name!r}{suggest(reason.name, self.given_premises)}",
+            )
         record = self.given_premises[reason.name]
         relation = self.letters.abbreviations.expanded(parse_relation(record.says))
         left, right = (self.expr(line, side) for side in relation.operands)
         (sign,) = relation.ops
         texts = read_conditions(record.requires, self.letters.abbreviations)
-        conditions = [Holds(c) for text in texts for c in to_relations(text, self.letters.symbols)]
-        relations: dict[str, Relation] = {"<=": "<=", ">=": ">=", "==": "=", "<": "<=", ">": ">="}
+        conditions = [
+            Holds(c) for text in texts for c in to_relations(text, self.letters.symbols)
+        ]
+        relations: dict[str, Relation] = {
+            "<=": "<=",
+            ">=": ">=",
+            "==": "=",
+            "<": "<=",
+            ">": ">=",
+        }
         premise = Premise(left, relations[sign], right, tuple(conditions))
         return self.premise_step(record.words, premise, context, old, new, line)
 
@@ -245,22 +388,49 @@ class Elaborator:
                 ),
                 None,
             )
-        return Step(new, line.relation, PREMISE, dict(where or {}), (name,), line.note, context)
+        return Step(
+            new, line.relation, PREMISE, dict(where or {}), (name,), line.note, context
+        )
 
     def _vector_for_number(self, plain: Premise, given: Mapping[str, Any]) -> str:
         """Return the first letter of a lemma that is a number and is replaced by a vector, or an empty text."""
         numbers = set[str]()
         if isinstance(plain, DerivedPremise) and plain.derivation is not None:
-            numbers = {name for name, kind in plain.derivation.variables.items() if isinstance(kind, Range)}
-        vectors = {name for name, kind in self.letters.variables.items() if isinstance(kind, AnyVector)}
-        letters = {name: value.name for name, value in given.items() if isinstance(value, sympy.Symbol)}
-        return next((name for name in letters if name in numbers | {QUANTITY} and letters[name] in vectors), "")
+            numbers = {
+                name
+                for name, kind in plain.derivation.variables.items()
+                if isinstance(kind, Range)
+            }
+        vectors = {
+            name
+            for name, kind in self.letters.variables.items()
+            if isinstance(kind, AnyVector)
+        }
+        letters = {
+            name: value.name
+            for name, value in given.items()
+            if isinstance(value, sympy.Symbol)
+        }
+        return next(
+            (
+                name
+                for name in letters
+                if name in numbers | {QUANTITY} and letters[name] in vectors
+            ),
+            "",
+        )
 
     def _same_letters(self, plain: Premise, where: Mapping[str, Any]) -> dict[str, Any]:
         """Return the proof's letters for letters of a lemma with the same names but other assumptions."""
-        symbols = {symbol for side in (plain.lhs, plain.rhs) for symbol in side.free_symbols}
+        symbols = {
+            symbol for side in (plain.lhs, plain.rhs) for symbol in side.free_symbols
+        }
         letters = self.letters.symbols
-        return {s.name: letters[s.name] for s in symbols if s.name not in where and letters.get(s.name, s) != s}
+        return {
+            s.name: letters[s.name]
+            for s in symbols
+            if s.name not in where and letters.get(s.name, s) != s
+        }
 
     def _best_candidate(
         self,
@@ -277,32 +447,56 @@ class Elaborator:
 
         Of several, return one that justifies the step or whose conditions are proven.
         """
-        candidates = list(islice(_candidates(sides, names, given, context, old, new), MOST_CANDIDATES))
+        candidates = list(
+            islice(_candidates(sides, names, given, context, old, new), MOST_CANDIDATES)
+        )
         if not candidates and rule is not None:
-            candidates = list(islice(self._one_sided_candidates(sides, names, given, context, old, new), 1))
+            candidates = list(
+                islice(
+                    self._one_sided_candidates(sides, names, given, context, old, new),
+                    1,
+                )
+            )
         if len(candidates) < 2 or rule is None:
             return candidates[0] if candidates else None
         for candidate in candidates:
             if self._is_certified(old, new, line.relation, rule.name, candidate):
                 return candidate
         facts = Facts().assume(self.letters.conditions)
-        # The step may follow from a lemma that the proof lists as known, so the rule's conditions decide.
+        # The step may follow from a lemma that the proof lists as known, so the rule's
+        # conditions decide.
         for candidate in candidates:
             conditions = rule.instance(candidate.where).conditions
-            if all(condition.is_met(facts, self.letters.variables) for condition in conditions):
+            if all(
+                condition.is_met(facts, self.letters.variables)
+                for condition in conditions
+            ):
                 return candidate
         return candidates[0]
 
-    def _is_certified(self, old: Any, new: Any, relation: Relation, rule: str, candidate: Candidate) -> bool:
+    def _is_certified(
+        self, old: Any, new: Any, relation: Relation, rule: str, candidate: Candidate
+    ) -> bool:
         """Test whether a step by an instance of a rule has a certificate by itself."""
-        step = Step(new, relation, rule, dict(candidate.where), context=candidate.context)
+        step = Step(
+            new, relation, rule, dict(candidate.where), context=candidate.context
+        )
         try:
             return certify_chain(self.derivation(old, (step,), ())).data is not None
-        except (DerivationError, EvaluationError):  # letters that only later lines explain
+        except (
+            DerivationError,
+            EvaluationError,
+        ):  # letters that only later lines explain
             return False
 
     def _one_sided_candidates(
-        self, sides: Instance, names: frozenset[str], given: dict[str, Any], context: Any, old: Any, new: Any
+        self,
+        sides: Instance,
+        names: frozenset[str],
+        given: dict[str, Any],
+        context: Any,
+        old: Any,
+        new: Any,
     ) -> Iterator[Candidate]:
         """Yield instances with one side in one expression, whose other side there gives the other expression.
 
@@ -318,7 +512,11 @@ class Elaborator:
                     for where in unify(held, part, given, names):
                         if where.keys() < names:
                             continue
-                        if are_equal(around.xreplace({HOLE: substitute(put, where)}), other, facts):
+                        if are_equal(
+                            around.xreplace({HOLE: substitute(put, where)}),
+                            other,
+                            facts,
+                        ):
                             yield Candidate(where, around)
 
     def _no_instance(self, rule: Rule, given: Mapping[str, Any]) -> str:
@@ -344,16 +542,32 @@ class Elaborator:
             if rule.name == "order" or (relation == "=" and rule.sides.relation != "="):
                 continue
             try:
-                candidates = islice(_candidates(rule.sides, rule.variables, {}, None, old, new), 3)
-                if any(self._is_certified(old, new, relation, rule.name, candidate) for candidate in candidates):
+                candidates = islice(
+                    _candidates(rule.sides, rule.variables, {}, None, old, new), 3
+                )
+                if any(
+                    self._is_certified(old, new, relation, rule.name, candidate)
+                    for candidate in candidates
+                ):
                     names.append(rule.name)
-            except (ArithmeticError, AttributeError, RecursionError, TypeError, ValueError):
+            except (
+                ArithmeticError,
+                AttributeError,
+                RecursionError,
+                TypeError,
+                ValueError,
+            ):
                 continue  # a wrong instance may have no value
         return names
 
 
 def _candidates(
-    sides: Instance, names: frozenset[str], given: Mapping[str, Any], context: Any, old: Any, new: Any
+    sides: Instance,
+    names: frozenset[str],
+    given: Mapping[str, Any],
+    context: Any,
+    old: Any,
+    new: Any,
 ) -> Iterator[Candidate]:
     """Yield the instances whose two sides are the parts of two expressions at one place."""
     seen: list[Candidate] = []
@@ -383,7 +597,9 @@ def _is_at(instance: Instance, old: Any, new: Any) -> bool:
 
 def _indices(*expressions: Any) -> dict[str, Any]:
     """Return the indices of the sums in some expressions, by name."""
-    nodes = (node for expr in expressions for node in expr.atoms(sympy.Sum, sympy.Integral))
+    nodes = (
+        node for expr in expressions for node in expr.atoms(sympy.Sum, sympy.Integral)
+    )
     return {limit[0].name: limit[0] for node in nodes for limit in node.limits}
 
 

@@ -41,17 +41,33 @@ def _differences(old: Any, new: Any, rebuild: Rebuild) -> Iterator[Difference]:
         return
     for operation in (sympy.Add, sympy.Mul):
         yield from _operand_differences(operation, old, new, rebuild)
-    if isinstance(old, sympy.Sum | sympy.Integral) and type(old) is type(new) and len(old.limits) == len(new.limits):
+    if (
+        isinstance(old, sympy.Sum | sympy.Integral)
+        and type(old) is type(new)
+        and len(old.limits) == len(new.limits)
+    ):
         yield from _sum_differences(old, new, rebuild)
-    elif old.func == new.func and len(old.args) == len(new.args) and not (old.is_Add or old.is_Mul):
-        places = [k for k, (a, b) in enumerate(zip(old.args, new.args, strict=True)) if a != b]
+    elif (
+        old.func == new.func
+        and len(old.args) == len(new.args)
+        and not (old.is_Add or old.is_Mul)
+    ):
+        places = [
+            k for k, (a, b) in enumerate(zip(old.args, new.args, strict=True)) if a != b
+        ]
         if len(places) == 1:
             (k,) = places
-            yield from _differences(old.args[k], new.args[k], lambda part: rebuild(_with_argument(old, k, part)))
+            yield from _differences(
+                old.args[k],
+                new.args[k],
+                lambda part: rebuild(_with_argument(old, k, part)),
+            )
     yield Difference(rebuild(HOLE), old, new)
 
 
-def _operand_differences(operation: Any, old: Any, new: Any, rebuild: Rebuild) -> Iterator[Difference]:
+def _operand_differences(
+    operation: Any, old: Any, new: Any, rebuild: Rebuild
+) -> Iterator[Difference]:
     """Compare the terms that two sums do not share, or the factors of two products."""
     if not (isinstance(old, operation) or isinstance(new, operation)):
         return
@@ -60,26 +76,38 @@ def _operand_differences(operation: Any, old: Any, new: Any, rebuild: Rebuild) -
     shared = operation(*(ours & theirs).elements())
     if shared == operation.identity:
         return
-    remaining = operation(*(ours - theirs).elements()), operation(*(theirs - ours).elements())
+    remaining = (
+        operation(*(ours - theirs).elements()),
+        operation(*(theirs - ours).elements()),
+    )
     yield from _differences(*remaining, lambda part: rebuild(operation(shared, part)))
 
 
 def _sum_differences(old: Any, new: Any, rebuild: Rebuild) -> Iterator[Difference]:
     """Compare the terms of two sums over the same range, or one end of two sums of the same terms."""
-    renamed = {new_limit[0]: old_limit[0] for old_limit, new_limit in zip(old.limits, new.limits, strict=True)}
+    renamed = {
+        new_limit[0]: old_limit[0]
+        for old_limit, new_limit in zip(old.limits, new.limits, strict=True)
+    }
     body = new.function.xreplace(renamed)
     ours = [end for limit in old.limits for end in limit[1:]]
     theirs = [end.xreplace(renamed) for limit in new.limits for end in limit[1:]]
     if ours == theirs:
-        yield from _differences(old.function, body, lambda part: rebuild(old.func(part, *old.limits)))
+        yield from _differences(
+            old.function, body, lambda part: rebuild(old.func(part, *old.limits))
+        )
     elif body == old.function and len(old.limits) == 1:
-        places = [k for k, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b]
+        places = [
+            k for k, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b
+        ]
         index = old.limits[0][0]
         if len(places) == 1:
             (k,) = places
 
             def with_end(part: Any) -> Any:
-                return rebuild(old.func(old.function, (index, *ours[:k], part, *ours[k + 1 :])))
+                return rebuild(
+                    old.func(old.function, (index, *ours[:k], part, *ours[k + 1 :]))
+                )
 
             yield from _differences(ours[k], theirs[k], with_end)
 
@@ -97,7 +125,9 @@ _MOST_OPERATIONS = 60
 _HALF = sympy.Rational(1, 2)
 
 
-def unify(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
+def unify(
+    pattern: Any, expr: Any, where: Where, letters: frozenset[str]
+) -> Iterator[Where]:
     """Yield values of the letters, in addition to those in ``where``, for which a pattern is an expression.
 
     The pattern is then equal to the expression, by its form or by arithmetic. The certificate checks this.
@@ -108,7 +138,10 @@ def unify(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Ite
     elif _names(pattern) & letters <= where.keys():
         if _same(substitute(pattern, where), expr):
             yield where
-    elif isinstance(pattern, sympy.core.function.AppliedUndef) and str(pattern.func) in letters:
+    elif (
+        isinstance(pattern, sympy.core.function.AppliedUndef)
+        and str(pattern.func) in letters
+    ):
         if all(one.is_Symbol for one in pattern.args):
             yield {**where, str(pattern.func): sympy.Lambda(pattern.args, expr)}
     elif isinstance(pattern, sympy.Sum | sympy.Integral):
@@ -121,12 +154,18 @@ def unify(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Ite
     elif isinstance(pattern, sympy.Max | sympy.Min):
         if pattern.func == expr.func and len(pattern.args) == len(expr.args):
             for order in permutations(expr.args):
-                yield from _unify_pairs(list(zip(pattern.args, order, strict=True)), where, letters)
+                yield from _unify_pairs(
+                    list(zip(pattern.args, order, strict=True)), where, letters
+                )
     elif pattern.func == expr.func and len(pattern.args) == len(expr.args):
-        yield from _unify_pairs(list(zip(pattern.args, expr.args, strict=True)), where, letters)
+        yield from _unify_pairs(
+            list(zip(pattern.args, expr.args, strict=True)), where, letters
+        )
 
 
-def _unify_pairs(pairs: list[tuple[Any, Any]], where: Where, letters: frozenset[str]) -> Iterator[Where]:
+def _unify_pairs(
+    pairs: list[tuple[Any, Any]], where: Where, letters: frozenset[str]
+) -> Iterator[Where]:
     if not pairs:
         yield where
         return
@@ -135,7 +174,9 @@ def _unify_pairs(pairs: list[tuple[Any, Any]], where: Where, letters: frozenset[
         yield from _unify_pairs(others, bindings, letters)
 
 
-def _unify_sum(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
+def _unify_sum(
+    pattern: Any, expr: Any, where: Where, letters: frozenset[str]
+) -> Iterator[Where]:
     index, *ends = pattern.limits[0]
     expr_index, *expr_ends = expr.limits[0]
     body = expr.function
@@ -143,13 +184,22 @@ def _unify_sum(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -
         expr_index = sympy.Dummy("index", integer=True)
         body = body.xreplace({expr.limits[0][0]: expr_index})
     term = pattern.function.xreplace({index: expr_index})
-    yield from _unify_pairs([(term, body), *zip(ends, expr_ends, strict=True)], where, letters)
+    yield from _unify_pairs(
+        [(term, body), *zip(ends, expr_ends, strict=True)], where, letters
+    )
 
 
-def _unify_operation(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
+def _unify_operation(
+    pattern: Any, expr: Any, where: Where, letters: frozenset[str]
+) -> Iterator[Where]:
     """Remove the known operands of a sum or product, and distribute the remaining parts among the unknown operands."""
-    known = [operand for operand in pattern.args if _names(operand) & letters <= where.keys()]
-    unknown = sorted((operand for operand in pattern.args if operand not in known), key=lambda x: bool(x.is_Symbol))
+    known = [
+        operand for operand in pattern.args if _names(operand) & letters <= where.keys()
+    ]
+    unknown = sorted(
+        (operand for operand in pattern.args if operand not in known),
+        key=lambda x: bool(x.is_Symbol),
+    )
     determined = substitute(pattern.func(*known), where)
     if pattern.is_Mul and determined == 0:
         return
@@ -164,23 +214,33 @@ def _unify_operation(pattern: Any, expr: Any, where: Where, letters: frozenset[s
     for size in range(1, len(parts) - len(others) + 1):
         for chosen in combinations(range(len(parts)), size):
             mine = pattern.func(*(parts[k] for k in chosen))
-            theirs = pattern.func(*(part for k, part in enumerate(parts) if k not in chosen))
+            theirs = pattern.func(
+                *(part for k, part in enumerate(parts) if k not in chosen)
+            )
             for bindings in unify(first, mine, where, letters):
                 yield from unify(pattern.func(*others), theirs, bindings, letters)
 
 
-def _unify_power(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
+def _unify_power(
+    pattern: Any, expr: Any, where: Where, letters: frozenset[str]
+) -> Iterator[Where]:
     base, exponent = pattern.args
     whole = sympy.powsimp(expr) if expr.is_Mul else expr  # 2*2**n is a power, too
     if whole.is_Pow:
-        yield from _unify_pairs([(exponent, whole.exp), (base, whole.base)], where, letters)
+        yield from _unify_pairs(
+            [(exponent, whole.exp), (base, whole.base)], where, letters
+        )
     if _names(exponent) & letters <= where.keys():
         yield from _unify_base(base, substitute(exponent, where), whole, where, letters)
     elif not whole.is_Pow:
-        yield from _unify_pairs([(exponent, sympy.Integer(1)), (base, whole)], where, letters)
+        yield from _unify_pairs(
+            [(exponent, sympy.Integer(1)), (base, whole)], where, letters
+        )
 
 
-def _unify_base(base: Any, exponent: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
+def _unify_base(
+    base: Any, exponent: Any, expr: Any, where: Where, letters: frozenset[str]
+) -> Iterator[Where]:
     """Unify the base of a power with a known exponent: for the exponent i, ``x**(n*i)`` has the base ``x**n``."""
     if exponent == -1:
         yield from unify(base, 1 / expr, where, letters)
@@ -198,7 +258,10 @@ def _same(left: Any, right: Any) -> bool:
     difference = left - right
     if difference == 0:
         return True
-    if difference.has(sympy.Sum, sympy.Integral) or difference.count_ops() > _MOST_OPERATIONS:
+    if (
+        difference.has(sympy.Sum, sympy.Integral)
+        or difference.count_ops() > _MOST_OPERATIONS
+    ):
         return bool(_renamed(left) == _renamed(right))
     return bool(sympy.expand(difference) == 0)
 
@@ -209,11 +272,18 @@ def _renamed(expr: Any) -> Any:
 
     def renamed(node: Any) -> Any:
         (own_index, *ends), *other_limits = node.limits
-        return node if other_limits else node.func(node.function.xreplace({own_index: index}), (index, *ends))
+        return (
+            node
+            if other_limits
+            else node.func(node.function.xreplace({own_index: index}), (index, *ends))
+        )
 
     return expr.replace(lambda node: isinstance(node, sympy.Sum), renamed)
 
 
 def _names(expr: Any) -> set[str]:
-    functions = {str(application.func) for application in expr.atoms(sympy.core.function.AppliedUndef)}
+    functions = {
+        str(application.func)
+        for application in expr.atoms(sympy.core.function.AppliedUndef)
+    }
     return {symbol.name for symbol in expr.free_symbols} | functions

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 
 from dpverify.symbolic.exact.numbers import ONE, ZERO, Datum, Exact, Value, to_exact
 
-Name: TypeAlias = tuple[Any, ...]  # name of a vector: a kind and numbers, as in ("iterate", 3, 1)
+# name of a vector: a kind and numbers, as in ("iterate", 3, 1)
+Name: TypeAlias = tuple[Any, ...]
 
 
 class Combination(Datum):
@@ -75,8 +76,12 @@ def kronecker_point(steps: int, epochs: int, height: int) -> tuple[Fraction, Fra
     nonzero coefficient, that of the highest power of 1/M.
     """
     if min(steps, epochs, height) < 1:
-        raise ValueError(f"steps, epochs and height must be at least 1, got {steps}, {epochs}, {height}.")
+        raise ValueError(
+            f"steps, epochs and height must be at least 1, got {steps}, {epochs}, {height}."
+        )
     bits = height.bit_length()
     if bits * (steps + (steps + 1) * epochs) > 16_000:
-        raise ValueError(f"steps={steps} and epochs={epochs} must give at most 16000 bits: take fewer.")
+        raise ValueError(
+            f"steps={steps} and epochs={epochs} must give at most 16000 bits: take fewer."
+        )
     return 1 - Fraction(1, 1 << bits), 1 - Fraction(1, 1 << (bits * (steps + 1)))

@@ -44,7 +44,14 @@ from dpverify.symbolic.exact.numbers import (
     working_precision,
 )
 from dpverify.symbolic.exact.series import Series, growth
-from dpverify.symbolic.exact.sums import Closure, Env, constant_ratio, distributed, finite_sum, geometric_series
+from dpverify.symbolic.exact.sums import (
+    Closure,
+    Env,
+    constant_ratio,
+    distributed,
+    finite_sum,
+    geometric_series,
+)
 from dpverify.symbolic.laws import functions as law_functions
 
 _FUNCTIONS: dict[str, Callable[..., Value]] = {
@@ -168,17 +175,24 @@ class _Compiler:
             match args:
                 case (Call("log2", (arg,)),) if name == "floor":
                     return _apply(elementary.floor_log2, (self.node(arg),))
-            return _rounded(elementary.floor if name == "floor" else elementary.ceil, self.node(args[0]))
+            return _rounded(
+                elementary.floor if name == "floor" else elementary.ceil,
+                self.node(args[0]),
+            )
         if name.startswith("#if"):
             return self.choice(name.removeprefix("#if"), args)
         closures = tuple(self.node(arg) for arg in args)
         if law_functions.returns_law(name):
             closures = tuple(map(law_functions.with_shared_value, args, closures))
         elif name in law_functions.FUNCTIONS:
-            return law_functions.apply_with_shared_values(law_functions.FUNCTIONS[name], closures)
+            return law_functions.apply_with_shared_values(
+                law_functions.FUNCTIONS[name], closures
+            )
         if name in _METHODS:
             return _method(_METHODS[name], closures)
-        function = self.log if name == "log" else _FUNCTIONS.get(name) or INTERNAL.get(name)
+        function = (
+            self.log if name == "log" else _FUNCTIONS.get(name) or INTERNAL.get(name)
+        )
         return _apply(function, closures) if function else _declared(name, closures)
 
     def choice(self, relation: str, args: tuple[Formula, ...]) -> Closure:
@@ -188,7 +202,9 @@ class _Compiler:
         def choose(env: Env) -> Value:
             is_true = compare(left(env), relation, right(env))
             if is_true is None:
-                raise UndecidedError(f"the condition {left(env)} {relation} {right(env)} of a case split.")
+                raise UndecidedError(
+                    f"the condition {left(env)} {relation} {right(env)} of a case split."
+                )
             return then(env) if is_true else otherwise(env)
 
         return choose
@@ -232,13 +248,19 @@ class _Compiler:
             case Bin("+" | "-" as op, left, right):
                 first, second = self.series(left, index), self.series(right, index)
                 if op == "+":
-                    return lambda env, lo: _not_nan(first(env, lo) + second(env, lo), index)
+                    return lambda env, lo: _not_nan(
+                        first(env, lo) + second(env, lo), index
+                    )
                 return lambda env, lo: _not_nan(first(env, lo) - second(env, lo), index)
             case Bin("*", left, right) if index not in free_names(left):
                 factor, inner = self.node(left), self.series(right, index)
                 return lambda env, lo: factor(env) * inner(env, lo)
             case Bin("*" | "/" as op, left, right) if index not in free_names(right):
-                factor, inner, divide = self.node(right), self.series(left, index), self.divide
+                factor, inner, divide = (
+                    self.node(right),
+                    self.series(left, index),
+                    self.divide,
+                )
                 if op == "*":
                     return lambda env, lo: inner(env, lo) * factor(env)
                 return lambda env, lo: divide(inner(env, lo), factor(env))
@@ -246,7 +268,11 @@ class _Compiler:
         if spread is not None:
             return self.series(spread, index)
         shape = growth(body, index)
-        return _unknown_series(index) if shape is None else Series(body, index, shape, self.node)
+        return (
+            _unknown_series(index)
+            if shape is None
+            else Series(body, index, shape, self.node)
+        )
 
 
 def _unknown_series(index: str) -> Callable[[Env, int], Value]:
@@ -327,7 +353,9 @@ def _is_constant(node: Formula) -> bool:
     if isinstance(node, Num | Inf) or free_names(node):
         return False
     pure_functions = _FUNCTIONS.keys() | INTERNAL.keys() | {"log", "floor", "ceil"}
-    return all(part.name in pure_functions for part in walk(node) if isinstance(part, Call))
+    return all(
+        part.name in pure_functions for part in walk(node) if isinstance(part, Call)
+    )
 
 
 def _constant(closure: Closure) -> Closure:
@@ -346,7 +374,9 @@ def _constant(closure: Closure) -> Closure:
     return constant
 
 
-def compile_relation(node: Compare, extended: bool = False) -> Callable[[Env], bool | None]:
+def compile_relation(
+    node: Compare, extended: bool = False
+) -> Callable[[Env], bool | None]:
     """Compile a chain of comparisons to a closure that returns True, False or None (undecided)."""
     sides = tuple(compile_formula(side, extended) for side in node.operands)
 

@@ -70,7 +70,9 @@ def power(base: Value, exponent: Value) -> Value:
             raise DomainError(f"zero to the negative power {exponent}.")
         raise UndecidedError(f"zero to the power {exponent}, which may be zero.")
     if base < 0:
-        raise DomainError(f"the negative number {base} to the power {exponent}, which is not an integer.")
+        raise DomainError(
+            f"the negative number {base} to the power {exponent}, which is not an integer."
+        )
     if base > 0:
         if exponent == _HALF:
             return to_ball(base).sqrt()
@@ -225,11 +227,14 @@ def binomial(n: Value, k: Value) -> Value:
     if top < 0:
         raise DomainError(f"binomial(n, k) needs n >= 0, got n={top}.")
     if top > MOST_CHOSEN_FROM:
-        raise WorkLimitError(f"binomial(n, k) is computed for n <= {MOST_CHOSEN_FROM}, got n={top}.")
+        raise WorkLimitError(
+            f"binomial(n, k) is computed for n <= {MOST_CHOSEN_FROM}, got n={top}."
+        )
     return _chosen(top, chosen) if 0 <= chosen <= top else ZERO
 
 
-_last_chosen: dict[tuple[int, int, int], fmpz] = {}  # recent coefficients; a sum over k uses their neighbours
+# recent coefficients; a sum over k uses their neighbours
+_last_chosen: dict[tuple[int, int, int], fmpz] = {}
 _KEPT = 8
 
 

@@ -76,9 +76,15 @@ def to_number(x: Exact | int) -> Number:
     if isinstance(x, arb):
         return Number(exact=None, float=_float_of_ball(x))
     value = Fraction(x)
-    short = max(value.numerator.bit_length(), value.denominator.bit_length()) < 3 * _MAX_EXACT_CHARACTERS
+    short = (
+        max(value.numerator.bit_length(), value.denominator.bit_length())
+        < 3 * _MAX_EXACT_CHARACTERS
+    )
     exact = str(value) if short else ""
-    return Number(exact=exact if 0 < len(exact) <= _MAX_EXACT_CHARACTERS else None, float=_float_of_fraction(value))
+    return Number(
+        exact=exact if 0 < len(exact) <= _MAX_EXACT_CHARACTERS else None,
+        float=_float_of_fraction(value),
+    )
 
 
 def _float_of_fraction(value: Fraction) -> float | str:
@@ -111,7 +117,9 @@ def _decimal(x: arb) -> str:
 Point: TypeAlias = Mapping[str, Any]
 
 
-def evaluate(node: Formula, env: Point, *, precision: int = 256, extended: bool = False) -> Exact:
+def evaluate(
+    node: Formula, env: Point, *, precision: int = 256, extended: bool = False
+) -> Exact:
     """Evaluate a formula at a point, to a Fraction if rational arithmetic suffices, otherwise to a ball.
 
     ``precision`` is the number of bits of the balls. It is raised if they do not show whether the formula is defined.
@@ -122,9 +130,14 @@ def evaluate(node: Formula, env: Point, *, precision: int = 256, extended: bool 
 
 def values(point: Point) -> Env:
     """Copy a point into the dict that compiled formulas read."""
-    # Most values are Fractions, and a run converts a million of them, so this conversion is inline.
+    # Most values are Fractions, and a run converts a million of them, so this
+    # conversion is inline.
     return {
-        name: fmpq(*v.as_integer_ratio()) if type(v) is Fraction else v if _is_not_number(v) else to_value(v)
+        name: fmpq(*v.as_integer_ratio())
+        if type(v) is Fraction
+        else v
+        if _is_not_number(v)
+        else to_value(v)
         for name, v in point.items()
     }
 
@@ -141,19 +154,25 @@ def run(closure: Closure, env: Env, precision: int, max_bits: int = MAX_BITS) ->
                 result = closure(env)
             if not (isinstance(result, arb) and result.is_nan()):
                 return result
-            raise UndecidedError("the value is indeterminate: oo - oo, 0*oo, or a ball that is too wide.")
+            raise UndecidedError(
+                "the value is indeterminate: oo - oo, 0*oo, or a ball that is too wide."
+            )
         except UndecidedError:
             if precision >= max_bits:
                 raise
             precision *= 2
 
 
-def holds(node: Compare, env: Point, *, precision: int = 64, extended: bool = False) -> bool | None:
+def holds(
+    node: Compare, env: Point, *, precision: int = 64, extended: bool = False
+) -> bool | None:
     """Decide comparisons at a point: None if 2048 bits do not suffice, False if a side is not defined."""
     return holds_compiled(compile_relation(node, extended), values(env), precision)
 
 
-def holds_compiled(relation: Callable[[Env], bool | None], env: Env, precision: int = 64) -> bool | None:
+def holds_compiled(
+    relation: Callable[[Env], bool | None], env: Env, precision: int = 64
+) -> bool | None:
     """Decide a compiled chain of comparisons; see :func:`holds`."""
     while True:
         try:
@@ -168,7 +187,9 @@ def holds_compiled(relation: Callable[[Env], bool | None], env: Env, precision: 
         precision *= 4
 
 
-def all_hold(relations: Iterable[Callable[[Env], bool | None]], env: Env, precision: int = 64) -> bool | None:
+def all_hold(
+    relations: Iterable[Callable[[Env], bool | None]], env: Env, precision: int = 64
+) -> bool | None:
     """Decide whether all compiled chains of comparisons hold.
 
     All are tried once at ``precision``. :func:`holds_compiled` decides the undecided ones with more bits.
@@ -186,7 +207,9 @@ def all_hold(relations: Iterable[Callable[[Env], bool | None]], env: Env, precis
                 return False
             if answer is None:
                 undecided.append(relation)
-    return conjunction(holds_compiled(relation, env, 4 * precision) for relation in undecided)
+    return conjunction(
+        holds_compiled(relation, env, 4 * precision) for relation in undecided
+    )
 
 
 _closures: dict[tuple[int, bool], tuple[Formula, Closure]] = {}
@@ -253,13 +276,17 @@ def compile_statement(statement: Statement) -> CompiledStatement:
             lhs=None if statement.lhs is None else compile_formula(statement.lhs),
             rhs=None if statement.rhs is None else compile_formula(statement.rhs),
             relation=statement.relation,
-            requires=tuple(compile_relation(condition) for condition in statement.requires),
+            requires=tuple(
+                compile_relation(condition) for condition in statement.requires
+            ),
         )
         entry = _compiled[id(statement)] = (statement, closures)
     return entry[1]
 
 
-def evaluate_statement(statement: Statement, point: Point, *, precision: int = 256) -> tuple[Exact | None, Exact]:
+def evaluate_statement(
+    statement: Statement, point: Point, *, precision: int = 256
+) -> tuple[Exact | None, Exact]:
     """Evaluate both sides of a statement. The left side is None if it is a measured quantity.
 
     ``point`` has a value for every free symbol. Raises a ValueError for a statement in words, and an `EvaluationError`
@@ -270,11 +297,17 @@ def evaluate_statement(statement: Statement, point: Point, *, precision: int = 2
         raise ValueError("the statement is in words: it has no right side to evaluate.")
     env = values(point)
     resolving = compiled.at(env)
-    lhs = None if compiled.lhs is None else to_exact(run(resolving(compiled.lhs), env, precision))
+    lhs = (
+        None
+        if compiled.lhs is None
+        else to_exact(run(resolving(compiled.lhs), env, precision))
+    )
     return lhs, to_exact(run(resolving(compiled.rhs), env, precision))
 
 
-def definitions(statement: Statement, point: Point, *, precision: int = 256) -> dict[str, Exact]:
+def definitions(
+    statement: Statement, point: Point, *, precision: int = 256
+) -> dict[str, Exact]:
     """Return the values of all symbols at a point, including those that the statement defines."""
     with working_precision(precision):
         full = compile_statement(statement).defined(values(point))
@@ -310,7 +343,9 @@ def domains_hold(domains: Mapping[str, Any], point: Point) -> bool | None:
     return conjunction(answers)
 
 
-def decide_statement(statement: Statement, point: Point, lhs: Callable[[int], Exact] | None = None) -> bool | None:
+def decide_statement(
+    statement: Statement, point: Point, lhs: Callable[[int], Exact] | None = None
+) -> bool | None:
     """Decide a statement at a point, without its conditions.
 
     ``lhs`` is a measured left side. Return None if 2048 bits do not suffice.
@@ -325,5 +360,7 @@ def decide_statement(statement: Statement, point: Point, lhs: Callable[[int], Ex
     if lhs is None and compiled.lhs is not None:
         lhs = side(compiled.lhs)
     if lhs is None or compiled.rhs is None or compiled.relation is None:
-        raise ValueError("the statement needs a left side, a relation and a right side to be decided.")
+        raise ValueError(
+            "the statement needs a left side, a relation and a right side to be decided."
+        )
     return decide(lhs, compiled.relation, side(compiled.rhs))

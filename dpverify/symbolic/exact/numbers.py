@@ -51,7 +51,8 @@ class Datum:
 class working_precision:  # noqa: N801  reads as a verb at its uses: with working_precision(bits)
     """Context manager that sets the precision of balls in bits."""
 
-    # This is a class because a ``contextmanager`` generator takes four times as long, and searches enter 10^5 blocks.
+    # This is a class because a ``contextmanager`` generator takes four times as long,
+    # and searches enter 10^5 blocks.
     __slots__ = ("before", "bits")
 
     def __init__(self, bits: int) -> None:
@@ -76,7 +77,9 @@ def to_value(number: Fraction | int | fmpq | arb) -> Value:
         return number
     if isinstance(number, (int, Fraction)):
         return fmpq(*number.as_integer_ratio())
-    raise TypeError(f"a value must be a Fraction, an int or a ball, got {number!r} of type {type(number).__name__}.")
+    raise TypeError(
+        f"a value must be a Fraction, an int or a ball, got {number!r} of type {type(number).__name__}."
+    )
 
 
 def to_exact(value: Value) -> Exact:
@@ -158,11 +161,14 @@ class WorkLimitError(UnsupportedError):
 class Meter:
     """A limit of work, and how much of it is left."""
 
-    opened = 0  # number of meters opened in this process; a new one invalidates cached neighbouring values
+    # number of meters opened in this process; a new one invalidates cached neighbouring
+    # values
+    opened = 0
 
     def __init__(self, limit: int) -> None:
         self.remaining = limit
-        self.charged_results = set[tuple[object, ...]]()  # results charged in this block; reusing them in it is free
+        # results charged in this block; reusing them in it is free
+        self.charged_results = set[tuple[object, ...]]()
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -179,12 +185,15 @@ def spend(parts: int) -> None:
     """Charge work to all open meters before it is done."""
     for meter in _meters:
         if parts > meter.remaining:
-            raise WorkLimitError(f"a value that takes {parts} steps, where {max(meter.remaining, 0)} are left.")
+            raise WorkLimitError(
+                f"a value that takes {parts} steps, where {max(meter.remaining, 0)} are left."
+            )
     for meter in _meters:
         meter.remaining -= parts
 
 
-_charged: dict[tuple[object, ...], tuple[object, int]] = {}  # results with their work, by function and arguments
+# results with their work, by function and arguments
+_charged: dict[tuple[object, ...], tuple[object, int]] = {}
 _MOST_CHARGED = 1024
 
 

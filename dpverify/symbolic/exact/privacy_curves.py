@@ -1,19 +1,22 @@
 """The normal law, exact privacy curves of noise, and conversions between notions of privacy, as balls.
 
-They are functions of the formula language, so that no claim needs code of its own for them. The conversions from Renyi
-and zero-concentrated bounds to (epsilon, delta) are the best closed forms (Canonne, Kamath and Steinke 2020,
-proposition 12; Balle et al. 2020). They hold for every mechanism with the bound. The conversions of zero-concentrated
-bounds use the exact best order.
+They are functions of the formula language, so that no claim needs code of its own for
+them. The conversions from Renyi and zero-concentrated bounds to (epsilon, delta) are
+the best closed forms (Canonne, Kamath and Steinke 2020, proposition 12; Balle et al.
+2020). They hold for every mechanism with the bound. The conversions of
+zero-concentrated bounds use the exact best order.
 
-**Laplace noise, and binomial noise on a query.** The divergence of neighbours is the larger of the hockey-stick
-divergences in the two directions. An added or removed example moves the query up or down by the same amount.
+**Laplace noise, and binomial noise on a query.** The divergence of neighbours is the
+larger of the hockey-stick divergences in the two directions. An added or removed
+example moves the query up or down by the same amount.
 
-**Gaussian noise on a sampled sum where one example is replaced.** Each example adds a vector of norm at most C to the
-sum, and the noise has deviation 1 in every coordinate.
+**Gaussian noise on a sampled sum where one example is replaced.** Each example adds a
+vector of norm at most C to the sum, and the noise has deviation 1 in every coordinate.
 
-**A batch of m of n examples, q = m/n, without replacement.** ``dpverify.privacy.batches`` shows that for c >= 1 the
-hockey-stick divergence of neighbours is at most that of A = (1-q) N(0, 1) + q N(2C, 1) from N(0, 1), in either order,
-and which data attain it.
+**A batch of m of n examples, q = m/n, without replacement.**
+``dpverify.privacy.batches`` shows that for c >= 1 the hockey-stick divergence of
+neighbours is at most that of A = (1-q) N(0, 1) + q N(2C, 1) from N(0, 1), in either
+order, and which data attain it.
 
 **Each example with probability q (Poisson).** Condition on the other examples that are drawn; let s be their sum. The
 laws are (1-q) N(s, 1) + q N(s+u, 1) and (1-q) N(s, 1) + q N(s+v, 1), with the old vector u and the new vector v. The
@@ -38,7 +41,15 @@ from collections.abc import Callable
 from flint import arb, fmpq
 
 from dpverify.symbolic.exact import elementary
-from dpverify.symbolic.exact.numbers import ONE, ZERO, DomainError, UndecidedError, Value, spend, to_ball
+from dpverify.symbolic.exact.numbers import (
+    ONE,
+    ZERO,
+    DomainError,
+    UndecidedError,
+    Value,
+    spend,
+    to_ball,
+)
 from dpverify.symbolic.exact.roots import Falling, changes_sign, falls_to
 
 
@@ -70,7 +81,9 @@ def sampled_gaussian_delta(epsilon: Value, q: Value, mu: Value) -> Value:
     if share <= 0:
         return removed
     if not share > 0:
-        raise UndecidedError(f"whether exp(-epsilon) is above 1 - q, for epsilon = {epsilon} and q = {q}.")
+        raise UndecidedError(
+            f"whether exp(-epsilon) is above 1 - q, for epsilon = {epsilon} and q = {q}."
+        )
     at = _where(share, shift)
     return removed.max(normal_cdf(at) - factor * mixed(at))
 
@@ -101,7 +114,9 @@ def gaussian_epsilon(delta: Value, mu: Value) -> Value:
 
 def sampled_gaussian_epsilon(delta: Value, q: Value, mu: Value) -> Value:
     """Return the smallest epsilon >= 0 at which :func:`sampled_gaussian_delta` is at most delta."""
-    return least_epsilon(lambda epsilon: to_ball(sampled_gaussian_delta(epsilon, q, mu)), delta)
+    return least_epsilon(
+        lambda epsilon: to_ball(sampled_gaussian_delta(epsilon, q, mu)), delta
+    )
 
 
 def least_epsilon(curve: Falling, delta: Value) -> Value:
@@ -164,7 +179,10 @@ def binomial_delta(epsilon: Value, n: Value, p: Value, shift: Value) -> Value:
     there = [*nothing, *masses]
     factor = to_ball(epsilon).exp()
     up, down = (
-        sum(((a - factor * b).max(arb(0)) for a, b in zip(first, second, strict=True)), start=arb(0))
+        sum(
+            ((a - factor * b).max(arb(0)) for a, b in zip(first, second, strict=True)),
+            start=arb(0),
+        )
         for first, second in ((here, there), (there, here))
     )
     return up.max(down)
@@ -194,7 +212,9 @@ def replaced_gaussian_delta(epsilon: Value, q: Value, mu: Value) -> Value:
     factor = to_ball(epsilon).exp()
     half = to_ball(ONE - q) * (factor - 1)
     scaled = part * (-(shift**2) / 2).exp()
-    at = ((half + (half**2 + 4 * factor * scaled**2).sqrt()) / (2 * scaled)).log() / shift
+    at = (
+        (half + (half**2 + 4 * factor * scaled**2).sqrt()) / (2 * scaled)
+    ).log() / shift
     drawn = part * (to_ball(normal_cdf(shift - at)) - factor * normal_cdf(-shift - at))
     return drawn - half * normal_cdf(-at)
 
@@ -209,7 +229,9 @@ def replaced_gaussian_epsilon(delta: Value, q: Value, mu: Value) -> Value:
     return least_epsilon(_of(replaced_gaussian_delta, q, mu), delta)
 
 
-def _of(curve: Callable[[Value, Value, Value], Value], q: Value, mu: Value) -> Callable[[arb], arb]:
+def _of(
+    curve: Callable[[Value, Value, Value], Value], q: Value, mu: Value
+) -> Callable[[arb], arb]:
     return lambda epsilon: to_ball(curve(epsilon, q, mu))
 
 
@@ -220,7 +242,9 @@ def renyi_delta(epsilon: Value, z: Value, r: Value) -> Value:
     """
     _check_bound(z, r)
     order = to_ball(z)
-    exponent = (order - 1) * (to_ball(r) - to_ball(epsilon) + (1 - 1 / order).log()) - order.log()
+    exponent = (order - 1) * (
+        to_ball(r) - to_ball(epsilon) + (1 - 1 / order).log()
+    ) - order.log()
     return exponent.exp().min(arb(1))
 
 
@@ -229,7 +253,11 @@ def renyi_epsilon(delta: Value, z: Value, r: Value) -> Value:
     _check_bound(z, r)
     need("delta > 0", delta > 0, delta <= 0, delta)
     order = to_ball(z)
-    value = to_ball(r) + (1 - 1 / order).log() - (to_ball(delta).log() + order.log()) / (order - 1)
+    value = (
+        to_ball(r)
+        + (1 - 1 / order).log()
+        - (to_ball(delta).log() + order.log()) / (order - 1)
+    )
     return value.max(arb(0))
 
 
@@ -244,11 +272,15 @@ def zcdp_delta(epsilon: Value, rho: Value) -> Value:
     rate, room = to_ball(rho), to_ball(epsilon)
 
     def slope(log_x: arb) -> arb:
-        return room - log_x + log_x.exp().log1p() - rate * (2 * log_x.exp() + 1)  # negated, so it decreases
+        # negated, so it decreases
+        return room - log_x + log_x.exp().log1p() - rate * (2 * log_x.exp() + 1)
 
-    # The order is 1 + x. The search is for log(x), since x is about exp(-rho) for a large rho. The slope is at least
-    # room + 1 at the left end, and at most log(2) - 1 at the right end.
-    best = changes_sign(slope, -room - 2 - 3 * rate, ((room + 1) / (2 * rate)).log().max(arb(0)))
+    # The order is 1 + x. The search is for log(x), since x is about exp(-rho) for a
+    # large rho. The slope is at least room + 1 at the left end, and at most log(2) - 1
+    # at the right end.
+    best = changes_sign(
+        slope, -room - 2 - 3 * rate, ((room + 1) / (2 * rate)).log().max(arb(0))
+    )
     middle = best.mid()
     ends = best.exp()
     x = middle.exp()
@@ -270,7 +302,9 @@ def zcdp_epsilon(delta: Value, rho: Value) -> Value:
     rate, room = to_ball(rho), -to_ball(delta).log()
     low = 2 * room / (1 + (1 + 4 * rate * room).sqrt())
     ratio = changes_sign(
-        lambda y: room - rate * (low * y) ** 2 - (low * y).log1p(), arb(1) / 2, 2 * (room / rate).sqrt() / low
+        lambda y: room - rate * (low * y) ** 2 - (low * y).log1p(),
+        arb(1) / 2,
+        2 * (room / rate).sqrt() / low,
     )
     ball = low * ratio
     x = low.mid() * ratio.mid()
@@ -294,7 +328,11 @@ def sampled_gaussian_renyi(z: Value, q: Value, mu: Value) -> Value:
     complement = ONE - q
     half = to_ball(mu) ** 2 / 2
     terms = (
-        to_ball(math.comb(order, k) * elementary.power(complement, fmpq(order - k)) * elementary.power(q, fmpq(k)))
+        to_ball(
+            math.comb(order, k)
+            * elementary.power(complement, fmpq(order - k))
+            * elementary.power(q, fmpq(k))
+        )
         * (half * k * (k - 1)).exp()
         for k in range(order + 1)
     )

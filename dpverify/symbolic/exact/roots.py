@@ -26,7 +26,9 @@ def falls_to(function: Falling, level: arb, low: arb) -> arb:
         gap *= 2
     else:
         raise UndecidedError(f"where a function falls to {level}.")
-    return _around(function, level, _near(function, level, low.mid(), (low + gap).mid()), low)
+    return _around(
+        function, level, _near(function, level, low.mid(), (low + gap).mid()), low
+    )
 
 
 def changes_sign(function: Falling, low: arb, high: arb) -> arb:
@@ -50,7 +52,9 @@ def changes_sign(function: Falling, low: arb, high: arb) -> arb:
     newer = (right, function(right).mid())
     small = arb(2) ** (-ctx.prec // 2)
     for _ in range(_STEPS):
-        cut = (newer[0] - newer[1] * (newer[0] - older[0]) / (newer[1] - older[1])).mid()
+        cut = (
+            newer[0] - newer[1] * (newer[0] - older[0]) / (newer[1] - older[1])
+        ).mid()
         if not left <= cut <= right:
             break
         older = newer
@@ -71,7 +75,11 @@ def _near(function: Falling, level: arb, left: arb, right: arb) -> arb:
     small = arb(2) ** (-ctx.prec // 2)
     for _ in range(_STEPS):
         rise = newer[1] - older[1]
-        cut = (newer[0] - newer[1] * (newer[0] - older[0]) / rise).mid() if rise != 0 else left
+        cut = (
+            (newer[0] - newer[1] * (newer[0] - older[0]) / rise).mid()
+            if rise != 0
+            else left
+        )
         if not left < cut < right:
             cut = ((left + right) / 2).mid()
         older = newer
@@ -87,7 +95,9 @@ def _near(function: Falling, level: arb, left: arb, right: arb) -> arb:
 
 def _around(function: Falling, level: arb, near: arb, low: arb) -> arb:
     """Widen a ball around a point until the signs at its two ends are certain."""
-    width = (abs(near) + (near - low) + arb(2) ** -ctx.prec).mid() * arb(2) ** (2 - ctx.prec // 2)
+    width = (abs(near) + (near - low) + arb(2) ** -ctx.prec).mid() * arb(2) ** (
+        2 - ctx.prec // 2
+    )
     for _ in range(ctx.prec // 16):
         left = (near - width).lower().max(low.lower())
         right = (near + width).upper()

@@ -1,7 +1,7 @@
 """Infinite sums whose terms have no constant ratio: the first terms are added, and all later terms are enclosed.
 
-From some index on, either the ratio of successive terms is below 1, or the terms are powers of the index times a
-function that Taylor's theorem encloses.
+From some index on, either the ratio of successive terms is below 1, or the terms are
+powers of the index times a function that Taylor's theorem encloses.
 
 The growth of the terms with their index ``i`` decides which case applies. With ``u = 1/i`` a term is
 ``i**power * shape(u) * exp(exponent(i)) * rest(i)``, where the ratio of successive values of ``rest`` is
@@ -19,7 +19,15 @@ from typing import TypeAlias
 from flint import arb, arb_series, fmpq
 
 from dpverify.ledger.formula import Bin, Call, Formula, Name, Neg, Num, free_names, walk
-from dpverify.symbolic.exact.numbers import OO, EvaluationError, UndecidedError, UnsupportedError, Value, spend, to_ball
+from dpverify.symbolic.exact.numbers import (
+    OO,
+    EvaluationError,
+    UndecidedError,
+    UnsupportedError,
+    Value,
+    spend,
+    to_ball,
+)
 from dpverify.symbolic.exact.sums import Closure, Env, term
 
 Polynomial: TypeAlias = Mapping[int, Formula]  # coefficients by degree, in the index
@@ -55,7 +63,11 @@ def growth(node: Formula, index: str) -> TermGrowth | None:
             return _product(growth(left, index), growth(right, index))
         case Bin("/", left, right):
             divisor = growth(right, index)
-            return None if divisor is None else _product(growth(left, index), _power(divisor, _number(-1)))
+            return (
+                None
+                if divisor is None
+                else _product(growth(left, index), _power(divisor, _number(-1)))
+            )
         case Bin("**", base, exponent) if index not in free_names(exponent):
             inner = growth(base, index)
             return None if inner is None else _power(inner, exponent)
@@ -81,7 +93,11 @@ def polynomial(node: Formula, index: str) -> Polynomial | None:
             return {1: ONE}
         case Neg(arg):
             inner = polynomial(arg, index)
-            return None if inner is None else {degree: Neg(value) for degree, value in inner.items()}
+            return (
+                None
+                if inner is None
+                else {degree: Neg(value) for degree, value in inner.items()}
+            )
         case Bin("+" | "-", left, right):
             first = polynomial(left, index)
             second = polynomial(right if node.op == "+" else Neg(right), index)
@@ -89,16 +105,28 @@ def polynomial(node: Formula, index: str) -> Polynomial | None:
         case Bin("*", left, right):
             first = polynomial(left, index)
             second = polynomial(right, index)
-            return None if first is None or second is None else _multiplied(first, second)
+            return (
+                None if first is None or second is None else _multiplied(first, second)
+            )
         case Bin("/", left, right) if index not in free_names(right):
             inner = polynomial(left, index)
             divisor = Bin("/", ONE, right)
-            return None if inner is None else {degree: _times(value, divisor) for degree, value in inner.items()}
-        case Bin("**", base, Num(value)) if value.denominator == 1 and 1 <= value <= MOST_DEGREE:
+            return (
+                None
+                if inner is None
+                else {degree: _times(value, divisor) for degree, value in inner.items()}
+            )
+        case Bin("**", base, Num(value)) if (
+            value.denominator == 1 and 1 <= value <= MOST_DEGREE
+        ):
             inner = polynomial(base, index)
             result = inner
             for _ in range(int(value) - 1):
-                result = None if inner is None or result is None else _multiplied(result, inner)
+                result = (
+                    None
+                    if inner is None or result is None
+                    else _multiplied(result, inner)
+                )
             return result
     return None
 
@@ -113,7 +141,10 @@ def _sum(first: Polynomial, second: Polynomial) -> Polynomial:
 def _multiplied(first: Polynomial, second: Polynomial) -> Polynomial:
     result: Polynomial = {}
     for degree, value in first.items():
-        result = _sum(result, {degree + other: _times(value, factor) for other, factor in second.items()})
+        result = _sum(
+            result,
+            {degree + other: _times(value, factor) for other, factor in second.items()},
+        )
     return result
 
 
@@ -131,7 +162,10 @@ def step_of(coefficients: Polynomial) -> Polynomial:
     """Return P(i + 1) - P(i)."""
     result: Polynomial = {}
     for degree, value in coefficients.items():
-        parts = {lower: _times(_number(math.comb(degree, lower)), value) for lower in range(degree)}
+        parts = {
+            lower: _times(_number(math.comb(degree, lower)), value)
+            for lower in range(degree)
+        }
         result = _sum(result, parts)
     return result
 
@@ -141,7 +175,9 @@ def in_u(coefficients: Polynomial) -> Formula:
     top = max(coefficients)
     result: Formula = ZERO
     for degree, value in coefficients.items():
-        result = Bin("+", result, Bin("*", value, Bin("**", Name(U), _number(top - degree))))
+        result = Bin(
+            "+", result, Bin("*", value, Bin("**", Name(U), _number(top - degree)))
+        )
     return result
 
 
@@ -172,8 +208,13 @@ def _power(inner: TermGrowth, exponent: Formula) -> TermGrowth | None:
     return TermGrowth(
         power=Bin("*", inner.power, exponent),
         shape=Bin("**", inner.shape, exponent),
-        exponent={degree: _times(exponent, value) for degree, value in (inner.exponent or {}).items()},
-        degree=inner.degree * int(exponent.value) if whole and isinstance(exponent, Num) else 0,
+        exponent={
+            degree: _times(exponent, value)
+            for degree, value in (inner.exponent or {}).items()
+        },
+        degree=inner.degree * int(exponent.value)
+        if whole and isinstance(exponent, Num)
+        else 0,
         ratio=ONE if inner.ratio == ONE else Bin("**", inner.ratio, exponent),
     )
 
@@ -186,7 +227,12 @@ def _exponential(base: Formula, exponents: Polynomial | None) -> TermGrowth | No
     if exponents is None:
         return None
     if max(exponents) > 1:
-        return TermGrowth(exponent={degree: _times(Call("log", (base,)), value) for degree, value in exponents.items()})
+        return TermGrowth(
+            exponent={
+                degree: _times(Call("log", (base,)), value)
+                for degree, value in exponents.items()
+            }
+        )
     return TermGrowth(ratio=Bin("**", base, exponents[1]))
 
 
@@ -216,7 +262,13 @@ Expansion: TypeAlias = Callable[[Env, arb_series], arb_series]
 class Series:
     """An infinite sum as a function of the values of its symbols and of its first index."""
 
-    def __init__(self, node: Formula, index: str, terms: TermGrowth, compiled: Callable[[Formula], Closure]) -> None:
+    def __init__(
+        self,
+        node: Formula,
+        index: str,
+        terms: TermGrowth,
+        compiled: Callable[[Formula], Closure],
+    ) -> None:
         self.index = index
         self.body = compiled(node)
         self.parts = sum(1 for _ in walk(node))
@@ -225,7 +277,8 @@ class Series:
         step = step_of(terms.exponent or {0: ZERO})
         self.order = max(step, default=0)  # degree in i of the exponent of a ratio
         self.power, self.shape, self.ratio, self.rate = map(
-            compiled, (terms.power, terms.shape, terms.ratio, in_u(step) if step else ZERO)
+            compiled,
+            (terms.power, terms.shape, terms.ratio, in_u(step) if step else ZERO),
         )
         self.expansion = expansion_of(terms.shape, compiled) if self.is_power else None
 
@@ -275,7 +328,9 @@ class Series:
         bound = ratio.abs_upper()
         return first * (1 + arb(0, bound / (1 - bound)))
 
-    def _tail_of_powers(self, env: Env, power: Value, shape: arb, start: int, u: arb) -> arb:
+    def _tail_of_powers(
+        self, env: Env, power: Value, shape: arb, start: int, u: arb
+    ) -> arb:
         """Enclose a sum of ``i**power * shape(1/i)`` by Taylor's theorem: sums of powers of 1/i are zeta values."""
         if power >= -1 and (shape > 0 or shape < 0):
             return OO if shape > 0 else -OO
@@ -289,12 +344,20 @@ class Series:
             total += value * (order - to_ball(power)).zeta(arb(start))
         return total
 
-    def _ratio_of_terms(self, env: Env, u: arb, start: int, power: Value, shape: arb) -> arb:
+    def _ratio_of_terms(
+        self, env: Env, u: arb, start: int, power: Value, shape: arb
+    ) -> arb:
         """Enclose the ratios of all successive terms from an index on."""
         if self.degree > 0:
             raise UndecidedError("its terms grow")
         following = to_ball(_at(env, self.shape, u / (1 + u)))
-        ratio = (1 + u) ** to_ball(power) * following / shape * to_ball(_at(env, self.ratio, u)) * u**-self.degree
+        ratio = (
+            (1 + u) ** to_ball(power)
+            * following
+            / shape
+            * to_ball(_at(env, self.ratio, u))
+            * u**-self.degree
+        )
         rate = to_ball(_at(env, self.rate, u))
         if self.order == 0:
             return ratio * rate.exp()

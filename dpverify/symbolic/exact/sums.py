@@ -30,7 +30,15 @@ MAX_TERMS = 1_000_000
 _FEW_TERMS = 24
 
 
-def finite_sum(env: Env, body: Closure, index: str, lo: int, hi: int, ratio: Closure | None, parts: int = 1) -> Value:
+def finite_sum(
+    env: Env,
+    body: Closure,
+    index: str,
+    lo: int,
+    hi: int,
+    ratio: Closure | None,
+    parts: int = 1,
+) -> Value:
     """Return the sum of ``body`` over the integers from lo to hi, 0 if hi < lo.
 
     ``parts`` is the size of the formula.
@@ -43,7 +51,9 @@ def finite_sum(env: Env, body: Closure, index: str, lo: int, hi: int, ratio: Clo
         if closed is not None:
             return closed
     if count > MAX_TERMS:
-        raise WorkLimitError(f"the sum over {index} from {lo} to {hi} has more than {MAX_TERMS} terms.")
+        raise WorkLimitError(
+            f"the sum over {index} from {lo} to {hi} has more than {MAX_TERMS} terms."
+        )
     spend(count * parts)
     total: Value = ZERO
     limit = exact_limit()
@@ -67,7 +77,9 @@ def term(env: Env, body: Closure, index: str, i: int) -> Value:
             env[index] = outer
 
 
-def _closed_form(env: Env, body: Closure, index: str, lo: int, count: int, ratio: Closure) -> Value | None:
+def _closed_form(
+    env: Env, body: Closure, index: str, lo: int, count: int, ratio: Closure
+) -> Value | None:
     try:
         r = ratio(env)
     except (DomainError, UndecidedError):
@@ -80,7 +92,9 @@ def _closed_form(env: Env, body: Closure, index: str, lo: int, count: int, ratio
     return term(env, body, index, lo) * elementary.divide(1 - last, 1 - r)
 
 
-def geometric_series(env: Env, body: Closure, index: str, lo: int, ratio: Closure) -> Value:
+def geometric_series(
+    env: Env, body: Closure, index: str, lo: int, ratio: Closure
+) -> Value:
     """Return the sum of a geometric series from lo on.
 
     It is first term / (1 - ratio), and +-oo for a ratio of at least 1, unless the first term is 0.
@@ -96,18 +110,24 @@ def geometric_series(env: Env, body: Closure, index: str, lo: int, ratio: Closur
             return OO
         if first < 0:
             return -OO
-        raise UndecidedError(f"the sum over {index} to oo diverges with a first term of unknown sign.")
+        raise UndecidedError(
+            f"the sum over {index} to oo diverges with a first term of unknown sign."
+        )
     if r <= -1:
         raise DomainError(f"the sum over {index} to oo has ratio {r} and no limit.")
     raise UndecidedError(f"the ratio {r} of the sum over {index} to oo may be 1 or -1.")
 
 
-def _series_from_zero(env: Env, body: Closure, index: str, lo: int, ratio: Closure) -> Value:
+def _series_from_zero(
+    env: Env, body: Closure, index: str, lo: int, ratio: Closure
+) -> Value:
     """Return 0, the sum of a geometric series whose first term is 0. Raise an error if the ratio is not defined."""
     ratio(env)
     if term(env, body, index, lo + 1) == 0:
         return ZERO
-    raise DomainError(f"the sum over {index} to oo has no constant ratio: its first term is 0 and its second is not.")
+    raise DomainError(
+        f"the sum over {index} to oo has no constant ratio: its first term is 0 and its second is not."
+    )
 
 
 def constant_ratio(node: Formula, index: str) -> Formula | None:
@@ -121,7 +141,9 @@ def constant_ratio(node: Formula, index: str) -> Formula | None:
         case Neg(arg):
             return constant_ratio(arg, index)
         case Bin("*" | "/" as op, left, right):
-            return _combine(op, constant_ratio(left, index), constant_ratio(right, index))
+            return _combine(
+                op, constant_ratio(left, index), constant_ratio(right, index)
+            )
         case Bin("**", base, exponent):
             return _ratio_of_power(base, exponent, index)
         case Call("exp", (arg,)):
@@ -150,9 +172,13 @@ def distributed(node: Formula, index: str) -> Formula | None:
     Only one product is expanded, since the formula might become too large otherwise.
     """
     match node:
-        case Bin("*", factor, Bin("+" | "-" as op, a, b)) if constant_ratio(factor, index) is not None:
+        case Bin("*", factor, Bin("+" | "-" as op, a, b)) if (
+            constant_ratio(factor, index) is not None
+        ):
             return Bin(op, Bin("*", factor, a), Bin("*", factor, b))
-        case Bin("*", Bin("+" | "-" as op, a, b), factor) if constant_ratio(factor, index) is not None:
+        case Bin("*", Bin("+" | "-" as op, a, b), factor) if (
+            constant_ratio(factor, index) is not None
+        ):
             return Bin(op, Bin("*", a, factor), Bin("*", b, factor))
         case _:
             return None
@@ -178,11 +204,15 @@ def slope(node: Formula, index: str) -> Formula | None:
             return None
 
 
-def _combine(op: Operator, left: Formula | None, right: Formula | None) -> Formula | None:
+def _combine(
+    op: Operator, left: Formula | None, right: Formula | None
+) -> Formula | None:
     if left is None or right is None:
         return None
     match op, left, right:
-        case ("+", Num(value), other) | ("*", Num(value), other) if value == (op == "*"):
+        case ("+", Num(value), other) | ("*", Num(value), other) if value == (
+            op == "*"
+        ):
             return other
         case ("+" | "-", other, Num(value)) if value == 0:
             return other

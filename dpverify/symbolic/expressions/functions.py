@@ -84,10 +84,16 @@ class PopCount(sympy.Function):  # type: ignore[misc]  # sympy ships no types
     @classmethod
     def eval(cls, n: Any) -> Any:
         """Evaluate at integers."""
-        return sympy.Integer(int(n).bit_count()) if n.is_Integer and n.is_nonnegative else None
+        return (
+            sympy.Integer(int(n).bit_count())
+            if n.is_Integer and n.is_nonnegative
+            else None
+        )
 
     def _latex(self, printer: Any, exp: str | None = None) -> str:
-        return _raised(rf"\mathrm{{popcount}}\left({printer._print(self.args[0])}\right)", exp)
+        return _raised(
+            rf"\mathrm{{popcount}}\left({printer._print(self.args[0])}\right)", exp
+        )
 
 
 class Binomial(sympy.Function):  # type: ignore[misc]  # sympy ships no types

@@ -44,10 +44,14 @@ class Vector(Datum):
         self.entries = entries
 
     def __add__(self, other: Vector) -> Vector:
-        return Vector(tuple(a + b for a, b in zip(self.entries, other.entries, strict=True)))
+        return Vector(
+            tuple(a + b for a, b in zip(self.entries, other.entries, strict=True))
+        )
 
     def __sub__(self, other: Vector) -> Vector:
-        return Vector(tuple(a - b for a, b in zip(self.entries, other.entries, strict=True)))
+        return Vector(
+            tuple(a - b for a, b in zip(self.entries, other.entries, strict=True))
+        )
 
     def __mul__(self, factor: fmpq) -> Vector:
         return Vector(tuple(a * factor for a in self.entries))
@@ -59,7 +63,9 @@ class Vector(Datum):
 
     def inner(self, other: Vector) -> Value:
         """Inner product."""
-        return sum((a * b for a, b in zip(self.entries, other.entries, strict=True)), fmpq(0))
+        return sum(
+            (a * b for a, b in zip(self.entries, other.entries, strict=True)), fmpq(0)
+        )
 
     def norm(self) -> Value:
         """Euclidean norm."""
@@ -77,11 +83,18 @@ class Vector(Datum):
 class AnyVector:
     """Declares a symbol to be an arbitrary vector, or an arbitrary random variable with finite moments."""
 
-    length: int = 3  # number of entries of a sample vector; vectors that are added must have the same length
+    # number of entries of a sample vector; vectors that are added must have the same
+    # length
+    length: int = 3
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Vector:
         """Draw small rational entries, which include zeros and repetitions."""
-        return Vector(tuple(fmpq(rng.randint(-6, 6), rng.choice((1, 1, 2, 7))) for _ in range(self.length)))
+        return Vector(
+            tuple(
+                fmpq(rng.randint(-6, 6), rng.choice((1, 1, 2, 7)))
+                for _ in range(self.length)
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -94,13 +107,19 @@ class BoundedVector(AnyVector):
         """Draw a vector as ``AnyVector`` does, and scale it down to the bound."""
         drawn = super().draw(rng, point)
         value = compile_expr(self.bound)(dict(numbers_of(point)), 64)
-        bound = fmpq(int((value * 2**40).floor().unique_fmpz() or 0), 2**40) if isinstance(value, arb) else value
+        bound = (
+            fmpq(int((value * 2**40).floor().unique_fmpz() or 0), 2**40)
+            if isinstance(value, arb)
+            else value
+        )
         largest = max((abs(entry) for entry in drawn.entries), default=fmpq(0))
         return drawn if largest <= bound else drawn * (bound / largest)
 
 
 class _GaussianNormValue(Datum):
-    def __init__(self, dimension: Value, variance: Any, point: Mapping[str, Any]) -> None:
+    def __init__(
+        self, dimension: Value, variance: Any, point: Mapping[str, Any]
+    ) -> None:
         self.dimension = dimension
         self.variance = variance
         self.point = point
@@ -121,7 +140,10 @@ class _GaussianNormValue(Datum):
         half = to_ball(order) / 2
         top = to_ball(self.dimension) / 2 + half
         bottom = to_ball(self.dimension) / 2
-        return elementary.power(2 * v, fmpq(1, 2) * order) * (top.lgamma() - bottom.lgamma()).exp()
+        return (
+            elementary.power(2 * v, fmpq(1, 2) * order)
+            * (top.lgamma() - bottom.lgamma()).exp()
+        )
 
 
 @dataclass(frozen=True)
@@ -146,7 +168,9 @@ class _Positions(Datum):
     def __call__(self, k: Value) -> Value:
         index = elementary.as_int("a position of a set bit", "k", k)
         if not 1 <= index <= len(self.positions):
-            raise DomainError(f"{self.of} has {len(self.positions)} set bits; there is no number {index}.")
+            raise DomainError(
+                f"{self.of} has {len(self.positions)} set bits; there is no number {index}."
+            )
         return fmpq(self.positions[index - 1])
 
 
@@ -158,14 +182,19 @@ class SetBits:
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Datum:
         """Return the positions of the set bits of the integer at the point."""
-        value = elementary.as_int("SetBits", "of", compile_expr(self.of)(dict(numbers_of(point)), 64))
-        return _Positions(tuple(i for i in range(value.bit_length()) if value >> i & 1), value)
+        value = elementary.as_int(
+            "SetBits", "of", compile_expr(self.of)(dict(numbers_of(point)), 64)
+        )
+        return _Positions(
+            tuple(i for i in range(value.bit_length()) if value >> i & 1), value
+        )
 
 
 def numbers_of(point: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of a point with its numbers converted to flint rationals or balls."""
     return {
-        name: to_value(value) if isinstance(value, (Fraction, int, arb)) else value for name, value in point.items()
+        name: to_value(value) if isinstance(value, (Fraction, int, arb)) else value
+        for name, value in point.items()
     }
 
 
@@ -175,7 +204,11 @@ def shown(value: Any) -> str:
         return str(to_exact(value))
     if isinstance(value, Vector):
         return f"({', '.join(str(a) for a in value.entries)})"
-    return str(value) if isinstance(value, (int, Fraction)) else type(value).__name__.strip("_")
+    return (
+        str(value)
+        if isinstance(value, (int, Fraction))
+        else type(value).__name__.strip("_")
+    )
 
 
 _TRIES_PER_POINT = 60
@@ -227,15 +260,24 @@ class FromPremises(Range):
     kind: Literal["real", "integer"] = "real"
     lo: Any = 0
     hi: Any = 0  # used if no bound is known
-    bounds: tuple[tuple[Any, Any], ...] = ()  # a bound, and a test of whether it applies at a point
+    # a bound, and a test of whether it applies at a point
+    bounds: tuple[tuple[Any, Any], ...] = ()
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Fraction:
         """Draw from the range up to the least bound that applies at the point."""
         env = numbers_of(point)
-        ends = [_end(bound, point, upwards=False) for bound, applies in self.bounds if _holds(applies, env)]
+        ends = [
+            _end(bound, point, upwards=False)
+            for bound, applies in self.bounds
+            if _holds(applies, env)
+        ]
         least = _end(self.lo, point, upwards=True)
         most = min(ends, default=Fraction(0))
-        return Range("real", least, most, open_lo=self.open_lo).draw(rng, point) if least <= most else most
+        return (
+            Range("real", least, most, open_lo=self.open_lo).draw(rng, point)
+            if least <= most
+            else most
+        )
 
 
 def _integer(rng: Random, lo: int, hi: int) -> int:
@@ -280,7 +322,11 @@ class Points:
     """Rational points of a domain that satisfy all conditions. The seed determines the points."""
 
     def __init__(
-        self, variables: Mapping[str, Variable], conditions: Iterable[Any], count: int, seed: int | str
+        self,
+        variables: Mapping[str, Variable],
+        conditions: Iterable[Any],
+        count: int,
+        seed: int | str,
     ) -> None:
         self.count = count
         self.samples: list[dict[str, Any]] = []
@@ -357,9 +403,14 @@ class _Computed(Datum):
     def __call__(self, *args: Value) -> Value:
         key = (int(ctx.prec), *_integers(args))
         if key not in self.cache:
-            self.cache[key] = self.value(self.env | dict(zip(self.names, args, strict=True)), int(ctx.prec))
+            self.cache[key] = self.value(
+                self.env | dict(zip(self.names, args, strict=True)), int(ctx.prec)
+            )
         return self.cache[key]
 
 
 def _integers(args: tuple[Value, ...]) -> tuple[int, ...]:
-    return tuple(elementary.as_int("a function of whole numbers", f"argument {k}", a) for k, a in enumerate(args, 1))
+    return tuple(
+        elementary.as_int("a function of whole numbers", f"argument {k}", a)
+        for k, a in enumerate(args, 1)
+    )

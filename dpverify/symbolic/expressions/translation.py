@@ -38,7 +38,15 @@ from dpverify.symbolic.exact.compile import compile_formula
 from dpverify.symbolic.exact.evaluate import evaluate, run
 from dpverify.symbolic.exact.numbers import Exact, Value, compare, to_value
 from dpverify.symbolic.exact.sums import Env
-from dpverify.symbolic.expressions.functions import Binomial, Bit, Inner, Log2, Moment, Norm, PopCount
+from dpverify.symbolic.expressions.functions import (
+    Binomial,
+    Bit,
+    Inner,
+    Log2,
+    Moment,
+    Norm,
+    PopCount,
+)
 
 
 def _normal_cdf(x: Any) -> Any:
@@ -64,10 +72,14 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "tanh": sympy.tanh,
     "gamma": sympy.gamma,
     "normal_cdf": _normal_cdf,
-    "gaussian_delta": lambda e, mu: _normal_cdf(mu / 2 - e / mu) - sympy.exp(e) * _normal_cdf(-mu / 2 - e / mu),
+    "gaussian_delta": lambda e, mu: (
+        _normal_cdf(mu / 2 - e / mu) - sympy.exp(e) * _normal_cdf(-mu / 2 - e / mu)
+    ),
     "norm": Norm,
     "dot": Inner,
-    "density": lambda x, s: sympy.exp(-(x**2) / (2 * s**2)) / (s * sympy.sqrt(2 * sympy.pi)),
+    "density": lambda x, s: (
+        sympy.exp(-(x**2) / (2 * s**2)) / (s * sympy.sqrt(2 * sympy.pi))
+    ),
 }
 
 
@@ -106,7 +118,9 @@ def to_sympy(node: Formula, symbols: Mapping[str, Any], *, guards: bool = True) 
             return sympy.oo
         case Name(name):
             if name not in symbols:
-                raise KeyError(f"the symbol {name} has no sympy counterpart; known: {', '.join(sorted(symbols))}.")
+                raise KeyError(
+                    f"the symbol {name} has no sympy counterpart; known: {', '.join(sorted(symbols))}."
+                )
             return symbols[name]
         case Neg(arg):
             return -built(arg)
@@ -119,18 +133,28 @@ def to_sympy(node: Formula, symbols: Mapping[str, Any], *, guards: bool = True) 
                 return sympy.zoo  # undefined like the quotient; sympy.Mod would raise
             return function(*values)
         case Infimum() | Supremum():
-            raise ValueError(f"{to_text(node)}: proofs do not know {BINDERS[type(node)]}.")
+            raise ValueError(
+                f"{to_text(node)}: proofs do not know {BINDERS[type(node)]}."
+            )
         case Integral() if not node.is_over_line:
-            raise ValueError(f"{to_text(node)}: proofs know integrals over all real numbers only.")
+            raise ValueError(
+                f"{to_text(node)}: proofs know integrals over all real numbers only."
+            )
         case Integral(body, index):
             x = sympy.Symbol(index, real=True)
-            return sympy.Integral(built(body, {**symbols, index: x}), (x, -sympy.oo, sympy.oo))
+            return sympy.Integral(
+                built(body, {**symbols, index: x}), (x, -sympy.oo, sympy.oo)
+            )
         case Sum(body, index, lo, hi):
             low = built(lo)
             high = built(hi)
             i = sympy.Symbol(index, integer=True)
             inside = built(body, {**symbols, index: i})
-            return guarded_sum(inside, i, low, high) if guards else sympy.Sum(inside, (i, low, high))
+            return (
+                guarded_sum(inside, i, low, high)
+                if guards
+                else sympy.Sum(inside, (i, low, high))
+            )
 
 
 def guarded_sum(body: Any, index: Any, lo: Any, hi: Any) -> Any:
@@ -144,17 +168,28 @@ def guarded_sum(body: Any, index: Any, lo: Any, hi: Any) -> Any:
     if length.is_nonpositive:
         return sympy.Integer(0)
     total = sympy.Sum(body, (index, lo, hi))
-    return total if length.is_nonnegative else sympy.Piecewise((total, sympy.Ge(hi, lo)), (0, True))
+    return (
+        total
+        if length.is_nonnegative
+        else sympy.Piecewise((total, sympy.Ge(hi, lo)), (0, True))
+    )
 
 
 def to_relations(node: Compare, symbols: Mapping[str, Any]) -> tuple[Any, ...]:
     """Build sympy relations from a chain of comparisons, without those that the symbols' assumptions imply."""
     sides = [to_sympy(side, symbols) for side in node.operands]
     if any(side.has(sympy.zoo, sympy.nan) for side in sides):
-        raise ValueError(f"the condition {to_text(node)} is undefined for all values of its symbols.")
-    links = [RELATIONS[op](a, b) for a, op, b in zip(sides, node.ops, sides[1:], strict=False)]
+        raise ValueError(
+            f"the condition {to_text(node)} is undefined for all values of its symbols."
+        )
+    links = [
+        RELATIONS[op](a, b)
+        for a, op, b in zip(sides, node.ops, sides[1:], strict=False)
+    ]
     if sympy.false in links:
-        raise ValueError(f"the condition {to_text(node)} contradicts the domains of its symbols.")
+        raise ValueError(
+            f"the condition {to_text(node)} contradicts the domains of its symbols."
+        )
     return tuple(link for link in links if link is not sympy.true)
 
 
@@ -164,7 +199,9 @@ def symbol_for(name: str, kind: str, constraints: tuple[Compare, ...]) -> Any:
         return sympy.Symbol(name)
     assumptions = {"integer" if kind == "integer" else "real": True}
     for constraint in constraints:
-        pairs = zip(constraint.operands, constraint.ops, constraint.operands[1:], strict=False)
+        pairs = zip(
+            constraint.operands, constraint.ops, constraint.operands[1:], strict=False
+        )
         for left, op, right in pairs:
             if left == Name(name) and not free_names(right):
                 assumptions |= _sign(op, right)
@@ -175,7 +212,10 @@ def symbol_for(name: str, kind: str, constraints: tuple[Compare, ...]) -> Any:
 
 def _sign(op: str, bound: Formula) -> dict[str, bool]:
     value = to_value(evaluate(bound, {}))
-    for sign, strict, loose in ((">", "positive", "nonnegative"), ("<", "negative", "nonpositive")):
+    for sign, strict, loose in (
+        (">", "positive", "nonnegative"),
+        ("<", "negative", "nonpositive"),
+    ):
         if op.startswith(sign):
             if compare(value, sign, to_value(0)) or (op == sign and value == 0):
                 return {strict: True}
@@ -212,16 +252,26 @@ def sympy_sides(statement: Any) -> tuple[Any, Any]:
     """
     full = sympy_definitions(statement)
     sides = (statement.lhs, statement.rhs)
-    applied = {part.name for side in sides if side is not None for part in walk(side) if isinstance(part, Call)}
+    applied = {
+        part.name
+        for side in sides
+        if side is not None
+        for part in walk(side)
+        if isinstance(part, Call)
+    }
     guards = applied <= BUILTINS.keys()
-    left, right = (None if side is None else to_sympy(side, full, guards=guards) for side in sides)
+    left, right = (
+        None if side is None else to_sympy(side, full, guards=guards) for side in sides
+    )
     return left, right
 
 
 def sympy_conditions(statement: Any) -> tuple[Any, ...]:
     """Build the relations of a statement's domains and ``requires`` that its symbols' assumptions do not imply."""
     full = sympy_definitions(statement)
-    constraints = [c for name in statement.domains for c in statement.domains[name].constraints]
+    constraints = [
+        c for name in statement.domains for c in statement.domains[name].constraints
+    ]
     relations: dict[Any, None] = {}
     for constraint in (*constraints, *statement.requires):
         relations |= dict.fromkeys(to_relations(constraint, full))
@@ -255,7 +305,9 @@ def from_sympy(expr: Any) -> Formula:
     if expr.is_Add:
         return reduce(_add, [from_sympy(arg) for arg in expr.args])
     if expr.is_Mul:
-        return reduce(lambda a, b: Bin("*", a, b), [from_sympy(arg) for arg in expr.args])
+        return reduce(
+            lambda a, b: Bin("*", a, b), [from_sympy(arg) for arg in expr.args]
+        )
     if expr.is_Pow:
         return Bin("**", from_sympy(expr.base), from_sympy(expr.exp))
     constant = _CONSTANTS.get(expr)
@@ -308,7 +360,11 @@ def index_name(symbol: Any) -> str:
 
     A Dummy's name contains its number, so that Dummies of equal names differ.
     """
-    return f"{symbol.name}#{symbol.dummy_index}" if isinstance(symbol, sympy.Dummy) else str(symbol.name)
+    return (
+        f"{symbol.name}#{symbol.dummy_index}"
+        if isinstance(symbol, sympy.Dummy)
+        else str(symbol.name)
+    )
 
 
 def _piecewise(expr: Any) -> Formula:
@@ -319,7 +375,15 @@ def _piecewise(expr: Any) -> Formula:
     if relation is None:
         raise TypeError(f"cannot evaluate the condition {condition!r} of a Piecewise.")
     otherwise = from_sympy(sympy.Piecewise(*branches))
-    return Call(f"#if{relation}", (from_sympy(condition.lhs), from_sympy(condition.rhs), from_sympy(value), otherwise))
+    return Call(
+        f"#if{relation}",
+        (
+            from_sympy(condition.lhs),
+            from_sympy(condition.rhs),
+            from_sympy(value),
+            otherwise,
+        ),
+    )
 
 
 def gaussian_integral(expr: Any) -> Any:
@@ -328,19 +392,33 @@ def gaussian_integral(expr: Any) -> Any:
     It is ``c*sqrt(pi/a)*exp(e + b**2/(4*a))``, and defined if ``a > 0``.
     """
     if len(expr.limits) != 1 or expr.limits[0][1:] != (-sympy.oo, sympy.oo):
-        raise TypeError(f"cannot evaluate {expr!r}: only integrals over the real line are known.")
+        raise TypeError(
+            f"cannot evaluate {expr!r}: only integrals over the real line are known."
+        )
     x = expr.limits[0][0]
-    constant, exponential = sympy.powsimp(expr.function, combine="exp").as_independent(x, as_Add=False)
+    constant, exponential = sympy.powsimp(expr.function, combine="exp").as_independent(
+        x, as_Add=False
+    )
     if not isinstance(exponential, sympy.exp):
-        raise TypeError(f"cannot evaluate {expr!r}: only exponentials of quadratics are known.")
-    exponent = sympy.Poly(exponential.args[0], x) if exponential.args[0].is_polynomial(x) else None
+        raise TypeError(
+            f"cannot evaluate {expr!r}: only exponentials of quadratics are known."
+        )
+    exponent = (
+        sympy.Poly(exponential.args[0], x)
+        if exponential.args[0].is_polynomial(x)
+        else None
+    )
     if exponent is None or exponent.degree() != 2:
-        raise TypeError(f"cannot evaluate {expr!r}: the exponent is not quadratic in {x}.")
+        raise TypeError(
+            f"cannot evaluate {expr!r}: the exponent is not quadratic in {x}."
+        )
     a, b, e = (exponent.coeff_monomial(x**k) for k in (2, 1, 0))
     return constant * sympy.sqrt(sympy.pi / -a) * sympy.exp(e - b**2 / (4 * a))
 
 
-def evaluate_expr(expr: Any, point: Mapping[str, Any], *, precision: int = 256) -> Exact:
+def evaluate_expr(
+    expr: Any, point: Mapping[str, Any], *, precision: int = 256
+) -> Exact:
     """Evaluate a sympy expression at a rational point, like ``evaluate``. A precision of 170 bits gives 50 digits."""
     return evaluate(from_sympy(expr), point, precision=precision)
 

@@ -32,7 +32,14 @@ from dpverify.symbolic.laws.components import (
     Uniform,
 )
 from dpverify.symbolic.laws.divergences import BITS
-from dpverify.symbolic.laws.law import Law, LawPair, as_line, check_positive, check_probability, line
+from dpverify.symbolic.laws.law import (
+    Law,
+    LawPair,
+    as_line,
+    check_positive,
+    check_probability,
+    line,
+)
 
 MOST_HISTOGRAMS = 100_000
 _PARTS_OF_AN_OUTCOME = 3000
@@ -65,13 +72,21 @@ def uniform_law(low: Value, high: Value) -> Law:
 def discrete_normal_law(mean: Value, deviation: Value) -> Law:
     """Return a discrete normal law around an integer."""
     check_positive("the deviation of a law", deviation)
-    return line(DiscreteNormal(fmpq(elementary.as_int("discrete_normal_law", "m", mean)), deviation))
+    return line(
+        DiscreteNormal(
+            fmpq(elementary.as_int("discrete_normal_law", "m", mean)), deviation
+        )
+    )
 
 
 def discrete_laplace_law(mean: Value, scale: Value) -> Law:
     """Return a discrete Laplace law around an integer."""
     check_positive("the scale of a law", scale)
-    return line(DiscreteLaplace(fmpq(elementary.as_int("discrete_laplace_law", "m", mean)), scale))
+    return line(
+        DiscreteLaplace(
+            fmpq(elementary.as_int("discrete_laplace_law", "m", mean)), scale
+        )
+    )
 
 
 def binomial_law(count: Value, chance: Value) -> Law:
@@ -81,13 +96,19 @@ def binomial_law(count: Value, chance: Value) -> Law:
         raise DomainError(f"binomial_law needs n >= 0, got {coins}.")
     _check_points("binomial_law", coins + 1)
     check_probability("p of binomial_law", chance)
-    return line(Finite(tuple(map(fmpq, range(coins + 1))), tuple(_binomial_masses(coins, chance))))
+    return line(
+        Finite(
+            tuple(map(fmpq, range(coins + 1))), tuple(_binomial_masses(coins, chance))
+        )
+    )
 
 
 def _check_points(name: str, points: int) -> None:
     """Raise a WorkLimitError for a law with too many points."""
     if points > law.MOST_POINTS:
-        raise WorkLimitError(f"{name} has {points} points; at most {law.MOST_POINTS} are summed.")
+        raise WorkLimitError(
+            f"{name} has {points} points; at most {law.MOST_POINTS} are summed."
+        )
 
 
 def _binomial_masses(coins: int, chance: Value) -> list[Value]:
@@ -109,7 +130,9 @@ def response_law(choices: Value, epsilon: Value, answer: Value) -> Law:
     count = elementary.as_int("response_law", "k", choices)
     true_answer = elementary.as_int("response_law", "v", answer)
     if not 2 <= count <= law.MOST_POINTS or not 0 <= true_answer < count:
-        raise DomainError(f"response_law needs k >= 2 and 0 <= v < k, got k={count} and v={true_answer}.")
+        raise DomainError(
+            f"response_law needs k >= 2 and 0 <= v < k, got k={count} and v={true_answer}."
+        )
     odds = elementary.exp(epsilon)
     total = odds + (count - 1)
     spend(count)
@@ -121,10 +144,17 @@ def finite_law(*weights: Value) -> Law:
     """Return the law on 0, 1, 2, ... with probabilities proportional to the weights."""
     for weight in weights:
         if weight < 0:
-            raise DomainError(f"a weight of finite_law must be at least 0, got {weight}.")
+            raise DomainError(
+                f"a weight of finite_law must be at least 0, got {weight}."
+            )
     total = sum(weights, start=ZERO)
     check_positive("the sum of the weights of finite_law", total)
-    return line(Finite(tuple(map(fmpq, range(len(weights)))), tuple(weight / total for weight in weights)))
+    return line(
+        Finite(
+            tuple(map(fmpq, range(len(weights)))),
+            tuple(weight / total for weight in weights),
+        )
+    )
 
 
 def point_law(place: Value) -> Law:
@@ -148,8 +178,12 @@ def scaled(base: Law, factor: Value) -> Law:
     """Return the law of the number times a factor above 0."""
     check_positive("the factor of scaled", factor)
     scaled_law = as_line(base)
-    if scaled_law.is_discrete and not (scaled_law.is_finite and isinstance(factor, fmpq)):
-        raise DomainError("of the discrete laws only finite ones are scaled, by fractions.")
+    if scaled_law.is_discrete and not (
+        scaled_law.is_finite and isinstance(factor, fmpq)
+    ):
+        raise DomainError(
+            "of the discrete laws only finite ones are scaled, by fractions."
+        )
     return scaled_law.map("stretched", factor)
 
 
@@ -194,7 +228,9 @@ def self_composed(pair: LawPair, times: Value) -> LawPair:
 
 def joined(*pairs: LawPair) -> LawPair:
     """Return the pair for the outputs of several mechanisms on the same data."""
-    return LawPair(law.product(*(p.first for p in pairs)), law.product(*(p.second for p in pairs)))
+    return LawPair(
+        law.product(*(p.first for p in pairs)), law.product(*(p.second for p in pairs))
+    )
 
 
 def shuffled(pair: LawPair, others: Law, reports: Value) -> LawPair:
@@ -205,25 +241,35 @@ def shuffled(pair: LawPair, others: Law, reports: Value) -> LawPair:
     distinguish them.
     """
     count = _at_least_1("shuffled", "n", reports)
-    masses = [as_line(report).atoms(0, 0) for report in (pair.first, pair.second, others)]
-    if not all(as_line(report).is_finite for report in (pair.first, pair.second, others)):
+    masses = [
+        as_line(report).atoms(0, 0) for report in (pair.first, pair.second, others)
+    ]
+    if not all(
+        as_line(report).is_finite for report in (pair.first, pair.second, others)
+    ):
         raise DomainError("shuffled needs reports with finitely many values.")
     groups: list[tuple[Value, Value, Value]] = []
     for point in sorted({*masses[0], *masses[1]} | set(masses[2])):
         first, second, other = (mass.get(point, ZERO) for mass in masses)
         if other == 0 and not (first == 0 and second == 0):
-            raise UnsupportedError("shuffled needs others who may report whatever the pair does.")
+            raise UnsupportedError(
+                "shuffled needs others who may report whatever the pair does."
+            )
         if other != 0:
             _add_to_group(groups, first, second, other)
     size = math.comb(count + len(groups) - 1, len(groups) - 1)
     if size > MOST_HISTOGRAMS:
-        raise WorkLimitError(f"shuffled takes {size} histograms; at most {MOST_HISTOGRAMS} are summed.")
+        raise WorkLimitError(
+            f"shuffled takes {size} histograms; at most {MOST_HISTOGRAMS} are summed."
+        )
     spend(20 * size * len(groups))
     with working_precision(BITS):
         return _histograms(groups, count)
 
 
-def _add_to_group(groups: list[tuple[Value, Value, Value]], first: Value, second: Value, other: Value) -> None:
+def _add_to_group(
+    groups: list[tuple[Value, Value, Value]], first: Value, second: Value, other: Value
+) -> None:
     """Merge an answer into the group with masses proportional to its own under the three laws, or start a group."""
     for i, (a, b, c) in enumerate(groups):
         times = c / other
@@ -241,22 +287,27 @@ def _same_ratio(total: Value, part: Value, times: Value) -> bool:
 
 
 def _histograms(groups: list[tuple[Value, Value, Value]], count: int) -> LawPair:
-    ratios = [(to_ball(first / other), to_ball(second / other)) for first, second, other in groups]
+    ratios = [
+        (to_ball(first / other), to_ball(second / other))
+        for first, second, other in groups
+    ]
     chances = [to_ball(other) for _, _, other in groups]
     results: list[tuple[Value, Value]] = []
     powers = [[arb(1)] for _ in chances]
     for chance, column in zip(chances, powers, strict=True):
         for i in range(1, count + 1):
             column.append(column[-1] * chance / i)
-    # This is (n - 1)!: the n! of the histogram over the n of the formula. The radius covers the ratios of merged
-    # answers, which agree within 2**-60.
+    # This is (n - 1)!: the n! of the histogram over the n of the formula. The radius
+    # covers the ratios of merged answers, which agree within 2**-60.
     scale = arb(count).gamma() * arb(1, count * arb(2) ** -58)
 
     def extend(group: int, left: int, product: arb, sums: tuple[arb, arb]) -> None:
         first, second = ratios[group]
         if group == len(groups) - 1:
             weight = product * powers[group][left] * scale
-            results.append((weight * (sums[0] + left * first), weight * (sums[1] + left * second)))
+            results.append(
+                (weight * (sums[0] + left * first), weight * (sums[1] + left * second))
+            )
             return
         for used in range(left + 1):
             totals = (sums[0] + used * first, sums[1] + used * second)
@@ -264,11 +315,15 @@ def _histograms(groups: list[tuple[Value, Value, Value]], count: int) -> LawPair
 
     extend(0, count, arb(1), (arb(0), arb(0)))
     points = tuple(map(fmpq, range(len(results))))
-    laws = (line(Finite(points, tuple(column))) for column in zip(*results, strict=True))
+    laws = (
+        line(Finite(points, tuple(column))) for column in zip(*results, strict=True)
+    )
     return LawPair(*laws)
 
 
-def above_threshold_law(count: Value, low: Value, last: Value, threshold: Value, query: Value) -> Law:
+def above_threshold_law(
+    count: Value, low: Value, last: Value, threshold: Value, query: Value
+) -> Law:
     """Return the law of the index of the first of k noisy answers above a noisy threshold around 0, or 0 for none.
 
     All true answers except the last one are ``low``. Both noises are Laplace: ``threshold`` and ``query`` are their
@@ -278,27 +333,40 @@ def above_threshold_law(count: Value, low: Value, last: Value, threshold: Value,
     _check_points("above_threshold_law", answers + 1)
     check_positive("the scale of the threshold's noise", threshold)
     if query < 0:
-        raise DomainError(f"the scale of the answers' noise must be at least 0, got {query}.")
+        raise DomainError(
+            f"the scale of the answers' noise must be at least 0, got {query}."
+        )
     with working_precision(BITS):
         noise = Laplace(ZERO, threshold)
         if query == 0:
             masses = _without_query_noise(noise, answers, to_ball(low), to_ball(last))
         else:
-            masses = _with_query_noise(noise, answers, Laplace(low, query), Laplace(last, query))
+            masses = _with_query_noise(
+                noise, answers, Laplace(low, query), Laplace(last, query)
+            )
     return line(Finite(tuple(map(fmpq, range(answers + 1))), tuple(masses)))
 
 
-def _without_query_noise(noise: Component, answers: int, low: arb, last: arb) -> list[Value]:
+def _without_query_noise(
+    noise: Component, answers: int, low: arb, last: arb
+) -> list[Value]:
     first = noise.below(low) if answers > 1 else arb(0)
-    final = noise.below(last) if answers == 1 else (noise.below(last) - first).max(arb(0))
+    final = (
+        noise.below(last) if answers == 1 else (noise.below(last) - first).max(arb(0))
+    )
     middle = [ZERO] * max(answers - 2, 0)
     return [1 - first - final, *([first] if answers > 1 else []), *middle, final]
 
 
-def _with_query_noise(noise: Laplace, answers: int, low: Laplace, last: Laplace) -> list[Value]:
+def _with_query_noise(
+    noise: Laplace, answers: int, low: Laplace, last: Laplace
+) -> list[Value]:
     """Integrate the probabilities of the outcomes over the threshold t: ``F(t)**(j-1)*(1 - F(t))`` for answer j < k."""
     spend(_PARTS_OF_AN_OUTCOME * answers)
-    kinks = sorted({arb(0).mid(), *(to_ball(kink).mid() for kink in (low.mean, last.mean))}, key=float)
+    kinks = sorted(
+        {arb(0).mid(), *(to_ball(kink).mid() for kink in (low.mean, last.mean))},
+        key=float,
+    )
     ends = noise.reach(BITS)
     cuts = [ends[0], *kinks, ends[1]]
     outside = arb(2) ** (1 - BITS) * arb(0.5, 0.5)
@@ -308,12 +376,25 @@ def _with_query_noise(noise: Laplace, answers: int, low: Laplace, last: Laplace)
         for left, right in pairwise(cuts):
             inside = ((left + right) / 2).mid()
             chance = partial(_chance, outcome, answers, inside, (noise, low, last))
-            total += acb.integral(chance, acb(left), acb(right), abs_tol=arb(2) ** -100, rel_tol=arb(2) ** -70).real
+            total += acb.integral(
+                chance,
+                acb(left),
+                acb(right),
+                abs_tol=arb(2) ** -100,
+                rel_tol=arb(2) ** -70,
+            ).real
         masses.append(total)
     return masses
 
 
-def _chance(outcome: int, answers: int, inside: arb, laws: tuple[Laplace, Laplace, Laplace], t: acb, _: bool) -> acb:
+def _chance(
+    outcome: int,
+    answers: int,
+    inside: arb,
+    laws: tuple[Laplace, Laplace, Laplace],
+    t: acb,
+    _: bool,
+) -> acb:
     """Return the threshold's density at t times the chance of an outcome, on the piece that contains ``inside``."""
     noise, low, last = laws
     density = noise.quadratic(inside)

@@ -10,7 +10,16 @@ from typing import ClassVar, NamedTuple
 
 from flint import arb, ctx, fmpq
 
-from dpverify.symbolic.exact.numbers import OO, ZERO, DomainError, UndecidedError, Value, charged, spend, to_ball
+from dpverify.symbolic.exact.numbers import (
+    OO,
+    ZERO,
+    DomainError,
+    UndecidedError,
+    Value,
+    charged,
+    spend,
+    to_ball,
+)
 
 _PARTS_OF_A_TERM = 4
 
@@ -46,7 +55,12 @@ class LogDensity(NamedTuple):
     def tilted(self, other: LogDensity, z: arb) -> LogDensity:
         """Return ``z`` times the quadratic plus ``1 - z`` times ``other``."""
         change = self.minus(other)
-        return LogDensity(other.a + z * change.a, other.b + z * change.b, other.c + z * change.c, self.scale)
+        return LogDensity(
+            other.a + z * change.a,
+            other.b + z * change.b,
+            other.c + z * change.c,
+            self.scale,
+        )
 
 
 def same(left: Value, right: Value) -> bool:
@@ -110,15 +124,21 @@ class Normal(Component):
 
     def below(self, x: arb) -> arb:
         """Return the probability of at most x, by the error function."""
-        return ((to_ball(self.mean) - x) / (to_ball(self.deviation) * arb(2).sqrt())).erfc() / 2
+        return (
+            (to_ball(self.mean) - x) / (to_ball(self.deviation) * arb(2).sqrt())
+        ).erfc() / 2
 
     def above(self, x: arb) -> arb:
         """Return the probability of at least x, by the error function."""
-        return ((x - to_ball(self.mean)) / (to_ball(self.deviation) * arb(2).sqrt())).erfc() / 2
+        return (
+            (x - to_ball(self.mean)) / (to_ball(self.deviation) * arb(2).sqrt())
+        ).erfc() / 2
 
     def reach(self, bits: int) -> tuple[arb, arb]:
         """Return the ends, by the bound ``exp(-x**2/2)`` on the tail."""
-        return _around(self.mean, to_ball(self.deviation) * (2 * bits * arb.const_log2()).sqrt())
+        return _around(
+            self.mean, to_ball(self.deviation) * (2 * bits * arb.const_log2()).sqrt()
+        )
 
     def moved(self, shift: Value) -> Component:
         """Return the law with the mean moved."""
@@ -144,7 +164,13 @@ class Laplace(Component):
         """Return the log density, a straight line on each side of the mean."""
         side = 1 if x > self.mean else -1
         slope = -side / self.scale
-        return LogDensity(-slope * self.mean - (2 * to_ball(self.scale)).log(), slope, ZERO, self.scale, side)
+        return LogDensity(
+            -slope * self.mean - (2 * to_ball(self.scale)).log(),
+            slope,
+            ZERO,
+            self.scale,
+            side,
+        )
 
     def below(self, x: arb) -> arb:
         """Return the probability of at most x, half an exponential below the mean."""
@@ -183,7 +209,9 @@ class Exponential(Component):
         if not x > self.start:
             return None
         slope = -1 / self.scale
-        return LogDensity(-slope * self.start - to_ball(self.scale).log(), slope, ZERO, self.scale, 1)
+        return LogDensity(
+            -slope * self.start - to_ball(self.scale).log(), slope, ZERO, self.scale, 1
+        )
 
     def below(self, x: arb) -> arb:
         """Return the probability of at most x, 0 up to the start."""
@@ -196,7 +224,9 @@ class Exponential(Component):
     def reach(self, bits: int) -> tuple[arb, arb]:
         """Return the start, and an end by the tail ``exp(-x)``."""
         start = to_ball(self.start)
-        return start.lower(), (start + to_ball(self.scale) * bits * arb.const_log2()).upper()
+        return start.lower(), (
+            start + to_ball(self.scale) * bits * arb.const_log2()
+        ).upper()
 
     def moved(self, shift: Value) -> Component:
         """Return the law with the start moved."""
@@ -222,7 +252,11 @@ class Uniform(Component):
         """Return the constant log density between the ends, and None outside."""
         low = to_ball(self.low)
         high = to_ball(self.high)
-        return LogDensity(-(high - low).log(), ZERO, ZERO, OO, 1) if low < x < high else None
+        return (
+            LogDensity(-(high - low).log(), ZERO, ZERO, OO, 1)
+            if low < x < high
+            else None
+        )
 
     def below(self, x: arb) -> arb:
         """Return the fraction of the interval below x."""
@@ -279,11 +313,18 @@ class DiscreteNormal(OnIntegers):
     def quadratic(self, x: arb) -> LogDensity | None:
         """Return the log mass, a single quadratic."""
         c = -1 / (2 * self.scale**2)
-        return LogDensity(c * self.mean**2 - _theta(self.scale).log(), -2 * c * self.mean, c, self.scale)
+        return LogDensity(
+            c * self.mean**2 - _theta(self.scale).log(),
+            -2 * c * self.mean,
+            c,
+            self.scale,
+        )
 
     def reach(self, bits: int) -> tuple[arb, arb]:
         """Return the ends. The tail from i on is at most that of a normal law from i - 1 on."""
-        return _around(self.mean, to_ball(self.scale) * (2 * bits * arb.const_log2()).sqrt() + 2)
+        return _around(
+            self.mean, to_ball(self.scale) * (2 * bits * arb.const_log2()).sqrt() + 2
+        )
 
 
 @dataclass(frozen=True)
@@ -321,7 +362,10 @@ class Finite(Component):
 
     def mass(self, point: fmpq) -> Value:
         """Return the probability of a point."""
-        return sum((m for p, m in zip(self.points, self.masses, strict=True) if p == point), start=ZERO)
+        return sum(
+            (m for p, m in zip(self.points, self.masses, strict=True) if p == point),
+            start=ZERO,
+        )
 
     def reach(self, bits: int) -> tuple[arb, arb]:
         """Return the smallest and the largest point."""
@@ -329,11 +373,15 @@ class Finite(Component):
 
     def moved(self, shift: Value) -> Component:
         """Return the law with all points moved."""
-        return Finite(tuple(_exact(point + shift) for point in self.points), self.masses)
+        return Finite(
+            tuple(_exact(point + shift) for point in self.points), self.masses
+        )
 
     def stretched(self, factor: Value) -> Component:
         """Return the law with all points multiplied by a factor."""
-        return Finite(tuple(_exact(point * factor) for point in self.points), self.masses)
+        return Finite(
+            tuple(_exact(point * factor) for point in self.points), self.masses
+        )
 
 
 def _theta(scale: Value) -> arb:
@@ -344,7 +392,12 @@ def _theta(scale: Value) -> arb:
 
 def _theta_sum(scale: Value, bits: int) -> arb:
     variance = to_ball(scale) ** 2
-    end = whole((to_ball(scale) * (2 * (bits + 8) * arb.const_log2()).sqrt()).upper().ceil()) + 1
+    end = (
+        whole(
+            (to_ball(scale) * (2 * (bits + 8) * arb.const_log2()).sqrt()).upper().ceil()
+        )
+        + 1
+    )
     spend(_PARTS_OF_A_TERM * end)
     ratio = (-1 / (2 * variance)).exp()
     square = ratio**2

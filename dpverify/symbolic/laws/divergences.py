@@ -24,12 +24,20 @@ from dpverify.symbolic.laws import intervals, lines
 from dpverify.symbolic.laws.components import Normal, same
 from dpverify.symbolic.laws.intervals import RatioCell, RatioPiece, narrow_cells, pieces
 from dpverify.symbolic.laws.law import Law, LineLaw, paired
-from dpverify.symbolic.laws.losses import MOST_POINTS, Atom, CurveBounds, curve_bounds, grid_width
+from dpverify.symbolic.laws.losses import (
+    MOST_POINTS,
+    Atom,
+    CurveBounds,
+    curve_bounds,
+    grid_width,
+)
 
-BITS = 128  # working precision of every divergence, whatever the precision of the caller
+# working precision of every divergence, whatever the precision of the caller
+BITS = 128
 _REACH = 72  # at most 2**-_REACH of the law of one loss lies outside on each side
 _SAMPLES = 400  # points of a piece at which the loss is evaluated to choose a grid
-_POINTS = ((16, 32), (256, 16), (1 << 62, 8))  # (largest number of losses, grid points in a deviation of a loss)
+# (largest number of losses, grid points in a deviation of a loss)
+_POINTS = ((16, 32), (256, 16), (1 << 62, 8))
 Pair: TypeAlias = tuple[LineLaw, LineLaw, int]
 """Two laws, and the number of times that they are compared."""
 
@@ -71,13 +79,18 @@ def zcdp(first: Law, second: Law) -> Value:
 def privacy_delta(first: Law, second: Law, epsilon: Value) -> Value:
     """Return the smallest delta at epsilon, the larger hockey-stick divergence of both directions."""
     need("epsilon >= 0", epsilon >= 0, epsilon < 0, epsilon)
-    return _larger(hockey_stick(first, second, epsilon), hockey_stick(second, first, epsilon))
+    return _larger(
+        hockey_stick(first, second, epsilon), hockey_stick(second, first, epsilon)
+    )
 
 
 def privacy_epsilon(first: Law, second: Law, delta: Value) -> Value:
     """Return the smallest epsilon >= 0 with at most this delta in both directions."""
     need("delta > 0", delta > 0, delta <= 0, delta)
-    return _larger(_at_bits(_epsilon, first, second, delta), _at_bits(_epsilon, second, first, delta))
+    return _larger(
+        _at_bits(_epsilon, first, second, delta),
+        _at_bits(_epsilon, second, first, delta),
+    )
 
 
 def privacy_renyi(first: Law, second: Law, order: Value) -> Value:
@@ -144,23 +157,35 @@ def _normal_mu(pairs: Sequence[Pair]) -> arb | None:
     for first, second, times in pairs:
         left = lines.single(first)
         right = lines.single(second)
-        if not (isinstance(left, Normal) and isinstance(right, Normal) and same(left.deviation, right.deviation)):
+        if not (
+            isinstance(left, Normal)
+            and isinstance(right, Normal)
+            and same(left.deviation, right.deviation)
+        ):
             return None
-        total += times * (to_ball(left.mean - right.mean) / to_ball(left.deviation)) ** 2
+        total += (
+            times * (to_ball(left.mean - right.mean) / to_ball(left.deviation)) ** 2
+        )
     return total.sqrt()
 
 
 def _gaussian_delta(epsilon: arb, mu: arb) -> arb:
     root = arb(2).sqrt()
     upper = ((epsilon / mu - mu / 2) / root).erfc() / 2
-    return (upper - epsilon.exp() * ((epsilon / mu + mu / 2) / root).erfc() / 2).max(arb(0))
+    return (upper - epsilon.exp() * ((epsilon / mu + mu / 2) / root).erfc() / 2).max(
+        arb(0)
+    )
 
 
 def _renyi(first: Law, second: Law, order: Value) -> Value:
-    return _sum_over_pairs(first, second, lambda left, right: lines.renyi(left, right, order))
+    return _sum_over_pairs(
+        first, second, lambda left, right: lines.renyi(left, right, order)
+    )
 
 
-def _sum_over_pairs(first: Law, second: Law, divergence: Callable[[LineLaw, LineLaw], Value]) -> Value:
+def _sum_over_pairs(
+    first: Law, second: Law, divergence: Callable[[LineLaw, LineLaw], Value]
+) -> Value:
     total: Value = ZERO
     for left, right, times in paired(first, second):
         value = divergence(left, right)
@@ -180,11 +205,20 @@ def _compose(first: Law, second: Law) -> CurveBounds:
     points = next(points for most, points in _POINTS if count <= most)
     samples = [_losses(left, right) for left, right, _ in pairs]
     sampled_pairs = zip(samples, pairs, strict=True)
-    widths = [grid_width(sample, points, is_discrete=left.is_discrete) for sample, (left, _, _) in sampled_pairs]
+    widths = [
+        grid_width(sample, points, is_discrete=left.is_discrete)
+        for sample, (left, _, _) in sampled_pairs
+    ]
     width = min(widths, key=arb.mid)
-    largest = max((abs(loss).mid() for sample in samples for loss, _ in sample), key=arb.mid, default=arb(0))
+    largest = max(
+        (abs(loss).mid() for sample in samples for loss, _ in sample),
+        key=arb.mid,
+        default=arb(0),
+    )
     if largest > MOST_POINTS * width:
-        raise WorkLimitError("the losses of these mechanisms are too different for one grid.")
+        raise WorkLimitError(
+            "the losses of these mechanisms are too different for one grid."
+        )
     parts = [(*_atoms(left, right, width), times) for left, right, times in pairs]
     return curve_bounds(parts, width)
 
@@ -198,14 +232,22 @@ def _losses(first: LineLaw, second: LineLaw) -> list[tuple[arb, float]]:
             if atom.highest.is_finite() and atom.mass > 0:
                 loss = atom.lowest.union(atom.highest)
                 key = loss.mid().str(18, radius=False)
-                distinct[key] = (loss, distinct.get(key, (loss, 0.0))[1] + float(atom.mass.mid()))
+                distinct[key] = (
+                    loss,
+                    distinct.get(key, (loss, 0.0))[1] + float(atom.mass.mid()),
+                )
         return list(distinct.values())
     losses = []
     for part in pieces(first, second, *first.reach(_REACH)):
         if isinstance(part, RatioPiece):
             step = (part.right - part.left) / _SAMPLES
-            places = [(part.left + (i + arb(0.5)) * step).mid() for i in range(_SAMPLES)]
-            losses += [(part.at(x).mid(), float((part.log_density(x).exp() * step).mid())) for x in places]
+            places = [
+                (part.left + (i + arb(0.5)) * step).mid() for i in range(_SAMPLES)
+            ]
+            losses += [
+                (part.at(x).mid(), float((part.log_density(x).exp() * step).mid()))
+                for x in places
+            ]
     return losses
 
 
@@ -245,13 +287,18 @@ def _zcdp(first: Law, second: Law) -> Value:
         total += times * closed
     else:
         return total
-    return _best_order(lambda z: to_ball(renyi(first, second, z)), to_ball(max_divergence(first, second)))
+    return _best_order(
+        lambda z: to_ball(renyi(first, second, z)),
+        to_ball(max_divergence(first, second)),
+    )
 
 
 def _best_order(divergence: Callable[[arb], arb], largest: arb) -> arb:
     """Return the largest ``D_z/z``. Between two orders (z-1) D_z is below its chord, since it is convex."""
     if not largest.is_finite():
-        raise UnsupportedError("the largest D_z/z of these laws is not known: their log ratio is not bounded.")
+        raise UnsupportedError(
+            "the largest D_z/z of these laws is not known: their log ratio is not bounded."
+        )
     if largest == 0:
         return arb(0)
     orders = [arb(1)]
@@ -282,7 +329,9 @@ def _best_order(divergence: Callable[[arb], arb], largest: arb) -> arb:
     return best.union(upper.max(best))
 
 
-def _neighbours(orders: list[arb], values: list[arb]) -> list[tuple[arb, arb, arb, arb]]:
+def _neighbours(
+    orders: list[arb], values: list[arb]
+) -> list[tuple[arb, arb, arb, arb]]:
     return list(zip(orders, values, orders[1:], values[1:], strict=False))
 
 
@@ -293,7 +342,8 @@ def _under_chord(low: arb, at_low: arb, high: arb, at_high: arb) -> arb:
         return slope
     start = at_low - slope * low
     ends = (at_low / (low * (low - 1))).max(at_high / (high * (high - 1)))
-    root = (start**2 + slope * start).max(arb(0)).sqrt()  # where the derivative is 0: slope*z^2 + 2*start*z = start
+    # where the derivative is 0: slope*z^2 + 2*start*z = start
+    root = (start**2 + slope * start).max(arb(0)).sqrt()
     for candidate in ((-start + root) / slope, (-start - root) / slope):
         place = candidate.max(low).min(high)
         ends = ends.max((start + slope * place) / (place * (place - 1)))

@@ -42,8 +42,14 @@ def pure_epsilon_of(pair: LawPair) -> Value:
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: getattr(module, name)
     for module, names in (
-        (build, "laplace_law normal_law exponential_law uniform_law discrete_normal_law discrete_laplace_law"),
-        (build, "binomial_law response_law finite_law point_law above_threshold_law shifted scaled repeated"),
+        (
+            build,
+            "laplace_law normal_law exponential_law uniform_law discrete_normal_law discrete_laplace_law",
+        ),
+        (
+            build,
+            "binomial_law response_law finite_law point_law above_threshold_law shifted scaled repeated",
+        ),
         (build, "poisson_sampled batch_sampled self_composed joined shuffled"),
         (law, "mixture product"),
         (divergences, "hockey_stick total_variation renyi kl zcdp max_divergence"),
@@ -59,7 +65,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "pure_epsilon_of": pure_epsilon_of,
 }
 
-_memos: list[dict[Formula, Any]] = []  # of the divergences and moments in progress, the outermost first
+# of the divergences and moments in progress, the outermost first
+_memos: list[dict[Formula, Any]] = []
 
 
 def returns_law(name: str) -> bool:
@@ -81,7 +88,9 @@ def with_shared_value(node: Formula, closure: Closure) -> Closure:
     return value
 
 
-def apply_with_shared_values(function: Callable[..., Any], closures: tuple[Closure, ...]) -> Closure:
+def apply_with_shared_values(
+    function: Callable[..., Any], closures: tuple[Closure, ...]
+) -> Closure:
     """Return a closure that applies a divergence or a moment to laws that share their numbers."""
 
     def value(env: dict[str, Any]) -> Any:

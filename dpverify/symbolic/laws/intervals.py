@@ -38,7 +38,8 @@ class RatioPiece:
 
     left: arb
     right: arb
-    tops: Sequence[LogDensity]  # terms of the first density, with the logarithms of their weights
+    # terms of the first density, with the logarithms of their weights
+    tops: Sequence[LogDensity]
     bottoms: Sequence[LogDensity]
 
     @cached_property
@@ -75,17 +76,23 @@ class RatioPiece:
         density. It is therefore a weighted mean of differences of slopes. Each difference is affine in x, and exactly 0
         for straight terms of the same scale and side.
         """
-        return _extremes([change.slope(x) for change in self.changes for x in (left, right)])
+        return _extremes(
+            [change.slope(x) for change in self.changes for x in (left, right)]
+        )
 
     def over(self, left: arb, right: arb) -> tuple[RatioCell, bool]:
         """Return the cell of an interval, and whether the ratio is monotone on the interval."""
         slowest, fastest = self.slopes(left, right)
         if slowest >= 0 or fastest <= 0:
-            return RatioCell(left, right, *_extremes([self.at(left), self.at(right)])), True
+            return RatioCell(
+                left, right, *_extremes([self.at(left), self.at(right)])
+            ), True
         middle = ((left + right) / 2).mid()
         half = (right - middle) * abs(slowest).max(abs(fastest))
         value = self.at(middle)
-        return RatioCell(left, right, (value - half).lower(), (value + half).upper()), False
+        return RatioCell(
+            left, right, (value - half).lower(), (value + half).upper()
+        ), False
 
 
 def _log_sum(exponents: Sequence[arb]) -> arb:
@@ -95,7 +102,12 @@ def _log_sum(exponents: Sequence[arb]) -> arb:
     for exponent in exponents[1:]:
         largest = exponent if exponent.mid() > largest.mid() else largest
     largest = largest.mid()
-    return largest + sum(((exponent - largest).exp() for exponent in exponents), start=arb(0)).log()
+    return (
+        largest
+        + sum(
+            ((exponent - largest).exp() for exponent in exponents), start=arb(0)
+        ).log()
+    )
 
 
 def _extremes(values: Sequence[arb]) -> tuple[arb, arb]:
@@ -107,9 +119,13 @@ def _extremes(values: Sequence[arb]) -> tuple[arb, arb]:
     return lowest, highest
 
 
-def pieces(first: LineLaw, second: LineLaw, low: arb, high: arb) -> Iterator[RatioPiece | RatioCell]:
+def pieces(
+    first: LineLaw, second: LineLaw, low: arb, high: arb
+) -> Iterator[RatioPiece | RatioCell]:
     """Yield the pieces of an interval between kinks, slivers around inexact kinks, and cells of infinite ratio."""
-    kinks = sorted(map(to_ball, {*first.kinks(), *second.kinks()}), key=lambda ball: ball.mid())
+    kinks = sorted(
+        map(to_ball, {*first.kinks(), *second.kinks()}), key=lambda ball: ball.mid()
+    )
     left = low
     for ball in kinks:
         start = ball.lower().max(left)
@@ -123,7 +139,9 @@ def pieces(first: LineLaw, second: LineLaw, low: arb, high: arb) -> Iterator[Rat
     yield from _piece(first, second, left, high)
 
 
-def _piece(first: LineLaw, second: LineLaw, left: arb, right: arb) -> Iterator[RatioPiece | RatioCell]:
+def _piece(
+    first: LineLaw, second: LineLaw, left: arb, right: arb
+) -> Iterator[RatioPiece | RatioCell]:
     if not left < right:
         return
     inside = ((left + right) / 2).mid()
@@ -131,7 +149,11 @@ def _piece(first: LineLaw, second: LineLaw, left: arb, right: arb) -> Iterator[R
     bottoms = terms_at(second, inside)
     if not tops:
         return
-    yield RatioPiece(left, right, tops, bottoms) if bottoms else RatioCell(left, right, arb.pos_inf())
+    yield (
+        RatioPiece(left, right, tops, bottoms)
+        if bottoms
+        else RatioCell(left, right, arb.pos_inf())
+    )
 
 
 def terms_at(law: LineLaw, inside: arb) -> list[LogDensity]:
@@ -154,8 +176,16 @@ def signed_cells(piece: RatioPiece, level: arb) -> Iterator[RatioCell]:
     while todo:
         left, right = todo.pop()
         cell, is_monotone = piece.over(left, right)
-        is_flat = max(abs(cell.lowest - level), abs(cell.highest - level), key=arb.mid) < arb(2) ** -_FLAT
-        if cell.lowest >= level or cell.highest <= level or is_flat or right - left <= width:
+        is_flat = (
+            max(abs(cell.lowest - level), abs(cell.highest - level), key=arb.mid)
+            < arb(2) ** -_FLAT
+        )
+        if (
+            cell.lowest >= level
+            or cell.highest <= level
+            or is_flat
+            or right - left <= width
+        ):
             yield cell
             continue
         ends = piece.at(left) - level, piece.at(right) - level
@@ -166,7 +196,9 @@ def signed_cells(piece: RatioPiece, level: arb) -> Iterator[RatioCell]:
         todo += [(left, middle), (middle, right)]
 
 
-def _around_root(piece: RatioPiece, level: arb, left: arb, right: arb) -> Iterator[RatioCell]:
+def _around_root(
+    piece: RatioPiece, level: arb, left: arb, right: arb
+) -> Iterator[RatioCell]:
     """Cut a cell with opposite signs at its ends around the point where the ratio crosses the level."""
     low = left
     high = right
@@ -190,7 +222,11 @@ def _around_root(piece: RatioPiece, level: arb, left: arb, right: arb) -> Iterat
             elif value * at_high > 0:
                 high = place
                 at_high = value
-    yield from (piece.over(a, b)[0] for a, b in ((left, low), (low, high), (high, right)) if a < b)
+    yield from (
+        piece.over(a, b)[0]
+        for a, b in ((left, low), (low, high), (high, right))
+        if a < b
+    )
 
 
 def narrow_cells(piece: RatioPiece, step: arb) -> Iterator[RatioCell]:
@@ -209,7 +245,8 @@ def narrow_cells(piece: RatioPiece, step: arb) -> Iterator[RatioCell]:
 
 
 REACH = 140  # at most 2**-REACH of a law lies outside on each side
-TAIL = 100  # at most 2**-TAIL of a Renyi sum or integral, which is at least 1, lies outside
+# at most 2**-TAIL of a Renyi sum or integral, which is at least 1, lies outside
+TAIL = 100
 _WIDER = 40  # largest number of times that an interval is doubled
 
 
@@ -242,7 +279,9 @@ def ends(first: LineLaw, second: LineLaw, z: arb) -> tuple[int, int, arb]:
     return whole(left.floor()), whole(right.ceil()), below + above
 
 
-def widened(first: LineLaw, second: LineLaw, z: arb, end: arb, side: int, width: arb) -> tuple[arb, arb]:
+def widened(
+    first: LineLaw, second: LineLaw, z: arb, end: arb, side: int, width: arb
+) -> tuple[arb, arb]:
     """Move an end outwards until the Renyi tail beyond it is below ``2**-TAIL``.
 
     Return it with a ball around that tail.
@@ -273,7 +312,10 @@ def _tail(first: LineLaw, second: LineLaw, z: arb, end: arb, side: int) -> arb |
         return OO
     total = arb(0)
     for top in tops:
-        bounds = [_geometric(top.tilted(bottom, z), end, side, first.is_discrete) for bottom in bottoms]
+        bounds = [
+            _geometric(top.tilted(bottom, z), end, side, first.is_discrete)
+            for bottom in bottoms
+        ]
         usable = [bound for bound in bounds if bound is not None]
         if not usable:
             return None
@@ -284,7 +326,9 @@ def _tail(first: LineLaw, second: LineLaw, z: arb, end: arb, side: int) -> arb |
     return total * arb(len(tops)) ** (z - 1)
 
 
-def _geometric(exponent: LogDensity, end: arb, side: int, is_discrete: bool) -> arb | None:
+def _geometric(
+    exponent: LogDensity, end: arb, side: int, is_discrete: bool
+) -> arb | None:
     """Bound the tail of the exponential of a concave quadratic by that of its tangent; infinite if it diverges."""
     slope = side * exponent.slope(end)
     if exponent.c > 0:

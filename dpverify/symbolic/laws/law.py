@@ -54,15 +54,22 @@ class LineLaw(Law):
 
     def below(self, x: arb) -> arb:
         """Return the probability of at most x under a continuous law."""
-        return _total(to_ball(weight) * component.below(x) for weight, component in self.parts)
+        return _total(
+            to_ball(weight) * component.below(x) for weight, component in self.parts
+        )
 
     def above(self, x: arb) -> arb:
         """Return the probability of at least x under a continuous law."""
-        return _total(to_ball(weight) * component.above(x) for weight, component in self.parts)
+        return _total(
+            to_ball(weight) * component.above(x) for weight, component in self.parts
+        )
 
     def between(self, left: arb, right: arb) -> arb:
         """Return the probability of an interval under a continuous law."""
-        return _total(to_ball(weight) * component.between(left, right) for weight, component in self.parts)
+        return _total(
+            to_ball(weight) * component.between(left, right)
+            for weight, component in self.parts
+        )
 
     @property
     def is_finite(self) -> bool:
@@ -73,14 +80,20 @@ class LineLaw(Law):
         """Return all masses of the finite components, and the masses of other components between two integers."""
         masses: dict[fmpq, Value] = {}
         if not self.is_finite and high - low > MOST_POINTS:
-            raise WorkLimitError(f"a law on the integers needs {high - low} points; at most {MOST_POINTS} are summed.")
+            raise WorkLimitError(
+                f"a law on the integers needs {high - low} points; at most {MOST_POINTS} are summed."
+            )
         for weight, component in self.parts:
             if isinstance(component, Finite):
                 spend(len(component.points))
-                pairs: Iterable[tuple[fmpq, Value]] = zip(component.points, component.masses, strict=True)
+                pairs: Iterable[tuple[fmpq, Value]] = zip(
+                    component.points, component.masses, strict=True
+                )
             elif isinstance(component, OnIntegers):
                 spend(_PARTS_OF_A_POINT * (high - low + 1))
-                pairs = ((fmpq(i), component.mass(fmpq(i))) for i in range(low, high + 1))
+                pairs = (
+                    (fmpq(i), component.mass(fmpq(i))) for i in range(low, high + 1)
+                )
             else:
                 raise DomainError("a continuous law has no masses.")
             for point, mass in pairs:
@@ -89,7 +102,12 @@ class LineLaw(Law):
 
     def map(self, change: str, by: Value) -> LineLaw:
         """Return the law with each component ``moved`` or ``stretched``."""
-        return LineLaw(tuple((weight, getattr(component, change)(by)) for weight, component in self.parts))
+        return LineLaw(
+            tuple(
+                (weight, getattr(component, change)(by))
+                for weight, component in self.parts
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -123,15 +141,23 @@ def mixture(weight: Value, first: Law, second: Law) -> LineLaw:
         raise DomainError("a mixture needs two continuous laws or two discrete ones.")
     weights = weight, ONE - weight
     weighted = zip(weights, laws, strict=True)
-    pairs = [(share * inner, component) for share, law in weighted for inner, component in law.parts]
+    pairs = [
+        (share * inner, component)
+        for share, law in weighted
+        for inner, component in law.parts
+    ]
     totals: list[tuple[Value, Component]] = []
     for share, component in pairs:
-        earlier = next((i for i, (_, known) in enumerate(totals) if known == component), None)
+        earlier = next(
+            (i for i, (_, known) in enumerate(totals) if known == component), None
+        )
         if earlier is None:
             totals.append((share, component))
         else:
             totals[earlier] = totals[earlier][0] + share, component
-    return LineLaw(tuple((share, component) for share, component in totals if share != 0))
+    return LineLaw(
+        tuple((share, component) for share, component in totals if share != 0)
+    )
 
 
 def as_line(law: Law) -> LineLaw:
@@ -175,7 +201,9 @@ def paired(first: Law, second: Law) -> list[tuple[LineLaw, LineLaw, int]]:
         left[:0] = [(factor, times - count)] if times > count else []
         right[:0] = [(other, other_times - count)] if other_times > count else []
     if left or right:
-        raise DomainError("two laws are compared only if both have equally many numbers.")
+        raise DomainError(
+            "two laws are compared only if both have equally many numbers."
+        )
     return pairs
 
 

@@ -10,7 +10,14 @@ from typing import TypeAlias
 
 from flint import acb, arb, fmpq
 
-from dpverify.symbolic.exact.numbers import OO, DomainError, UnsupportedError, Value, spend, to_ball
+from dpverify.symbolic.exact.numbers import (
+    OO,
+    DomainError,
+    UnsupportedError,
+    Value,
+    spend,
+    to_ball,
+)
 from dpverify.symbolic.laws.components import (
     Component,
     DiscreteLaplace,
@@ -53,16 +60,24 @@ def hockey_stick(first: LineLaw, second: LineLaw, epsilon: Value) -> arb:
         low, high = window(first)
         masses = first.atoms(low, high)
         others = second.atoms(low, high)
-        terms = ((mass - factor * others.get(point, 0)).max(arb(0)) for point, mass in _balls(masses))
+        terms = (
+            (mass - factor * others.get(point, 0)).max(arb(0))
+            for point, mass in _balls(masses)
+        )
         return sum(terms, start=arb(0)) + (0 if first.is_finite else outside)
     total = outside
     for part in pieces(first, second, *first.reach(REACH)):
         cells = [part] if isinstance(part, RatioCell) else signed_cells(part, level)
-        total += sum((_excess(first, second, cell, level, factor) for cell in cells), start=arb(0))
+        total += sum(
+            (_excess(first, second, cell, level, factor) for cell in cells),
+            start=arb(0),
+        )
     return total.max(arb(0))
 
 
-def _excess(first: LineLaw, second: LineLaw, cell: RatioCell, level: arb, factor: arb) -> arb:
+def _excess(
+    first: LineLaw, second: LineLaw, cell: RatioCell, level: arb, factor: arb
+) -> arb:
     """Return the integral of the positive part of ``p - exp(epsilon)*q`` over a cell."""
     if cell.highest <= level:
         return arb(0)
@@ -93,7 +108,9 @@ def renyi(first: LineLaw, second: LineLaw, order: Value) -> arb:
                 return OO
             total += (z * mass.log() + (1 - z) * other.log()).exp()
         return total.log() / (z - 1)
-    power = _integral(first, second, z, lambda top, bottom: (z * top + (1 - z) * bottom).exp())
+    power = _integral(
+        first, second, z, lambda top, bottom: (z * top + (1 - z) * bottom).exp()
+    )
     return power if power == OO else power.log() / (z - 1)
 
 
@@ -112,7 +129,9 @@ def kl(first: LineLaw, second: LineLaw) -> arb:
                 return OO
             total += mass * (mass / other).log()
         return total
-    integral = _integral(first, second, two, lambda top, bottom: top.exp() * (top - bottom))
+    integral = _integral(
+        first, second, two, lambda top, bottom: top.exp() * (top - bottom)
+    )
     return integral if integral == OO else integral - up_to(arb(2) ** (1 - REACH))
 
 
@@ -132,8 +151,14 @@ def max_divergence(first: LineLaw, second: LineLaw) -> Value:
         return _largest(ratios)
     if first.is_discrete and second.is_finite:
         return OO
-    if any(isinstance(component, Finite) for law in (first, second) for _, component in law.parts):
-        raise UnsupportedError("the largest ratio of a mixture of a finite law and an infinite one is not known.")
+    if any(
+        isinstance(component, Finite)
+        for law in (first, second)
+        for _, component in law.parts
+    ):
+        raise UnsupportedError(
+            "the largest ratio of a mixture of a finite law and an infinite one is not known."
+        )
     low, high = joint(first, second)
     best = []
     at_kinks = arb(0)
@@ -159,7 +184,11 @@ def _top_of(piece: RatioPiece) -> arb:
         left, right = todo.pop()
         cell, is_monotone = piece.over(left, right)
         if is_monotone or cell.highest - cell.lowest < arb(2) ** -40:
-            best.append(piece.at(left).max(piece.at(right)) if is_monotone else cell.lowest.union(cell.highest))
+            best.append(
+                piece.at(left).max(piece.at(right))
+                if is_monotone
+                else cell.lowest.union(cell.highest)
+            )
             continue
         middle = ((left + right) / 2).mid()
         todo += [(left, middle), (middle, right)]
@@ -177,11 +206,20 @@ def _beyond(piece: RatioPiece, end: arb, side: int) -> arb:
     bounds = []
     for top in piece.tops:
         changes = [top.minus(bottom) for bottom in piece.bottoms]
-        falling = [change.at(end) for change in changes if change.c <= 0 and side * change.slope(end) <= 0]
+        falling = [
+            change.at(end)
+            for change in changes
+            if change.c <= 0 and side * change.slope(end) <= 0
+        ]
         if not falling:
-            if all(change.c > 0 or (change.c == 0 and side * change.b > 0) for change in changes):
+            if all(
+                change.c > 0 or (change.c == 0 and side * change.b > 0)
+                for change in changes
+            ):
                 return OO
-            raise UnsupportedError("the largest ratio of these two laws in their tails is not known.")
+            raise UnsupportedError(
+                "the largest ratio of these two laws in their tails is not known."
+            )
         bounds.append(min(falling, key=arb.mid))
     inside = piece.at(end)
     if len(piece.tops) == 1 or _all_parallel(piece):
@@ -206,11 +244,22 @@ def _largest(values: list[arb]) -> arb:
 def _closed_renyi(first: LineLaw, second: LineLaw, z: arb) -> arb | None:
     left = single(first)
     right = single(second)
-    if isinstance(left, Normal) and isinstance(right, Normal) and same(left.deviation, right.deviation):
+    if (
+        isinstance(left, Normal)
+        and isinstance(right, Normal)
+        and same(left.deviation, right.deviation)
+    ):
         return z * (to_ball(left.mean - right.mean) / to_ball(left.deviation)) ** 2 / 2
-    if isinstance(left, Laplace) and isinstance(right, Laplace) and same(left.scale, right.scale):
+    if (
+        isinstance(left, Laplace)
+        and isinstance(right, Laplace)
+        and same(left.scale, right.scale)
+    ):
         mu = abs(to_ball(left.mean - right.mean)) / to_ball(left.scale)
-        total = z / (2 * z - 1) * ((z - 1) * mu).exp() + (z - 1) / (2 * z - 1) * (-z * mu).exp()
+        total = (
+            z / (2 * z - 1) * ((z - 1) * mu).exp()
+            + (z - 1) / (2 * z - 1) * (-z * mu).exp()
+        )
         return total.log() / (z - 1)
     return None
 
@@ -219,7 +268,11 @@ def _closed_max_divergence(first: LineLaw, second: LineLaw) -> Value | None:
     """Return distance over scale of two Laplace or two discrete Laplace laws of the same scale, otherwise None."""
     left = single(first)
     right = single(second)
-    if isinstance(left, Laplace | DiscreteLaplace) and type(left) is type(right) and same(left.scale, right.scale):
+    if (
+        isinstance(left, Laplace | DiscreteLaplace)
+        and type(left) is type(right)
+        and same(left.scale, right.scale)
+    ):
         distance = left.mean - right.mean
         return (distance if distance >= 0 else -distance) / left.scale
     return None
@@ -233,9 +286,17 @@ def closed_zcdp(first: LineLaw, second: LineLaw) -> Value | None:
     """
     left = single(first)
     right = single(second)
-    if isinstance(left, Normal) and isinstance(right, Normal) and same(left.deviation, right.deviation):
+    if (
+        isinstance(left, Normal)
+        and isinstance(right, Normal)
+        and same(left.deviation, right.deviation)
+    ):
         return ((left.mean - right.mean) / left.deviation) ** 2 / 2
-    if isinstance(left, DiscreteNormal) and isinstance(right, DiscreteNormal) and same(left.scale, right.scale):
+    if (
+        isinstance(left, DiscreteNormal)
+        and isinstance(right, DiscreteNormal)
+        and same(left.scale, right.scale)
+    ):
         return ((left.mean - right.mean) / left.scale) ** 2 / 2
     return None
 
@@ -263,7 +324,13 @@ def _integral(first: LineLaw, second: LineLaw, z: arb, integrand: Integrand) -> 
             continue
         spend(_PARTS_OF_AN_INTEGRAL)
         function = _complex(part, integrand)
-        middle = acb.integral(function, acb(part.left), acb(part.right), abs_tol=arb(2) ** -80, rel_tol=arb(2) ** -60)
+        middle = acb.integral(
+            function,
+            acb(part.left),
+            acb(part.right),
+            abs_tol=arb(2) ** -80,
+            rel_tol=arb(2) ** -60,
+        )
         if not middle.real.is_finite():
             raise UnsupportedError("an integral of two densities did not converge.")
         total += middle.real
@@ -281,7 +348,13 @@ def _over_sliver(first: LineLaw, second: LineLaw, sliver: RatioCell, z: arb) -> 
         if tops and not bottoms:
             return OO
         for top in tops:
-            peak = min(((z * top.at(whole) + (1 - z) * bottom.at(whole)).upper() for bottom in bottoms), key=arb.mid)
+            peak = min(
+                (
+                    (z * top.at(whole) + (1 - z) * bottom.at(whole)).upper()
+                    for bottom in bottoms
+                ),
+                key=arb.mid,
+            )
             bound += peak.exp() * arb(len(tops)) ** z * (1 + abs(peak))
     return arb(0, (2 * width * bound).upper())
 
@@ -300,7 +373,9 @@ def _complex_log_sum(terms: Sequence[LogDensity], x: acb, is_analytic: bool) -> 
     if len(exponents) == 1:
         return exponents[0]
     base = exponents[0]
-    return base + sum(((e - base).exp() for e in exponents), start=acb(0)).log(analytic=is_analytic)
+    return base + sum(((e - base).exp() for e in exponents), start=acb(0)).log(
+        analytic=is_analytic
+    )
 
 
 def _balls(masses: dict[fmpq, Value]) -> Iterator[tuple[fmpq, arb]]:
@@ -308,7 +383,9 @@ def _balls(masses: dict[fmpq, Value]) -> Iterator[tuple[fmpq, arb]]:
     return ((point, to_ball(mass)) for point, mass in masses.items())
 
 
-def _masses(first: LineLaw, second: LineLaw, low: int, high: int) -> Iterator[tuple[arb, arb]]:
+def _masses(
+    first: LineLaw, second: LineLaw, low: int, high: int
+) -> Iterator[tuple[arb, arb]]:
     """Yield the nonzero masses of the first law, each with the second law's mass at the same point."""
     others = second.atoms(low, high)
     for point, mass in _balls(first.atoms(low, high)):
@@ -323,4 +400,6 @@ def is_zero(mass: arb) -> bool:
 
 def _check_kinds(first: LineLaw, second: LineLaw) -> None:
     if first.is_discrete != second.is_discrete:
-        raise DomainError("two laws are compared only if both are continuous or both are discrete.")
+        raise DomainError(
+            "two laws are compared only if both are continuous or both are discrete."
+        )

@@ -1,15 +1,17 @@
 r"""Bounds from both sides on the privacy loss of many independent outputs, on a grid of losses.
 
-Let L be the log ratio of two laws. Then ``sup P(S) - exp(e) Q(S) = E_P (1 - exp(e - L))_+``. The function in the mean
-increases with L and is convex in ``exp(-L)``. The losses of independent outputs add up, so the law of their sum is a
-product of polynomials.
+Let L be the log ratio of two laws. Then ``sup P(S) - exp(e) Q(S) = E_P (1 - exp(e -
+L))_+``. The function in the mean increases with L and is convex in ``exp(-L)``. The
+losses of independent outputs add up, so the law of their sum is a product of
+polynomials.
 
-**From above**, each output whose loss is between two points of the grid is split between them such that its
-probabilities under P and Q stay the same (connecting the dots: Doroshenko et al. 2022). This does not decrease the
-expectation of a convex function.
+**From above**, each output whose loss is between two points of the grid is split
+between them such that its probabilities under P and Q stay the same (connecting the
+dots: Doroshenko et al. 2022). This does not decrease the expectation of a convex
+function.
 
-**From below**, outputs are merged until the ratio of their probabilities is a point of the grid. The merged output is a
-function of the output, so no divergence increases.
+**From below**, outputs are merged until the ratio of their probabilities is a point of
+the grid. The merged output is a function of the output, so no divergence increases.
 
 Probabilities are integers over ``2**MASS_BITS``, rounded up or down.
 """
@@ -28,14 +30,18 @@ from dpverify.symbolic.exact.numbers import UnsupportedError, WorkLimitError, sp
 from dpverify.symbolic.laws.components import whole
 
 MASS_BITS = 96  # bits of a probability
-TAIL_BITS = 72  # a tail of less than 2**-TAIL_BITS is moved to one point after each product
-TOLERANCE = arb(2) ** -60  # a loss within TOLERANCE*width of a point of the grid counts as that point
+# a tail of less than 2**-TAIL_BITS is moved to one point after each product
+TAIL_BITS = 72
+# a loss within TOLERANCE*width of a point of the grid counts as that point
+TOLERANCE = arb(2) ** -60
 MOST_POINTS = 1 << 20
 TOTAL_MASS = 1 << MASS_BITS
-FEW_LOSSES = 8  # up to this number of losses, LARGEST_COUNT grids are tried as a common grid
+# up to this number of losses, LARGEST_COUNT grids are tried as a common grid
+FEW_LOSSES = 8
 LARGEST_COUNT = 64  # largest number of points of a common grid up to the smallest loss
 MOST_COMMON = 10_000  # largest number of points of a common grid up to the largest loss
-LARGEST_RATIO = 4  # an output above LARGEST_RATIO times a pool is not added to it as a whole
+# an output above LARGEST_RATIO times a pool is not added to it as a whole
+LARGEST_RATIO = 4
 MOST_DEVIATIONS = 2000  # largest number of deviations from 0 to the largest loss
 
 
@@ -61,16 +67,25 @@ class Grid:
         """Return the law of the sum of two independent losses."""
         points = len(self.masses) + len(other.masses)
         if points > MOST_POINTS:
-            raise WorkLimitError(f"a sum of losses takes {points} points of a grid; at most {MOST_POINTS} are kept.")
+            raise WorkLimitError(
+                f"a sum of losses takes {points} points of a grid; at most {MOST_POINTS} are kept."
+            )
         spend(points)
         left = fmpz_poly(list(self.masses))
         right = left if other is self else fmpz_poly(list(other.masses))
         coefficients = (left * right).coeffs()
-        masses = [_shifted(int(coefficient), self.is_upper) for coefficient in coefficients]
-        finite = TOTAL_MASS * TOTAL_MASS - (TOTAL_MASS - min(self.infinite, TOTAL_MASS)) * (
-            TOTAL_MASS - min(other.infinite, TOTAL_MASS)
+        masses = [
+            _shifted(int(coefficient), self.is_upper) for coefficient in coefficients
+        ]
+        finite = TOTAL_MASS * TOTAL_MASS - (
+            TOTAL_MASS - min(self.infinite, TOTAL_MASS)
+        ) * (TOTAL_MASS - min(other.infinite, TOTAL_MASS))
+        return _trimmed(
+            self.start + other.start,
+            masses,
+            _shifted(finite, self.is_upper),
+            self.is_upper,
         )
-        return _trimmed(self.start + other.start, masses, _shifted(finite, self.is_upper), self.is_upper)
 
     def power(self, times: int) -> Grid:
         """Return the law of the sum of ``times`` independent losses."""
@@ -124,7 +139,8 @@ def upper_grid(atoms: Iterable[Atom], width: arb, outside: arb) -> Grid:
         if right > left:
             near = (-left * width).exp()
             far = (-right * width).exp()
-            reduced = other * (1 - 2 * TOLERANCE * width)  # covers losses that were moved by up to TOLERANCE
+            # covers losses that were moved by up to TOLERANCE
+            reduced = other * (1 - 2 * TOLERANCE * width)
             share = ((near * mass - reduced) / (near - far)).max(arb(0)).min(mass)
             shares = {right: share, left: mass - share}
         for place, share in shares.items():
@@ -191,11 +207,18 @@ class _Pool:
         room = mass - ratio * other
         if not room > 0:
             return None
-        share = (((ratio * self.other_mass - self.mass) / room).max(arb(0)) * (1 + arb(2) ** -100)).upper()
+        share = (
+            ((ratio * self.other_mass - self.mass) / room).max(arb(0))
+            * (1 + arb(2) ** -100)
+        ).upper()
         return share if share < 1 else None
 
     def _floor(self) -> int:
-        return whole(((self.mass / self.other_mass).log() / self.width + TOLERANCE).lower().floor())
+        return whole(
+            ((self.mass / self.other_mass).log() / self.width + TOLERANCE)
+            .lower()
+            .floor()
+        )
 
     def release(self) -> None:
         """Assign the pool to the point of the grid at or below its loss, and empty it."""
@@ -212,7 +235,9 @@ def _grid(points: dict[int, arb], infinite: arb, *, is_upper: bool) -> Grid:
     start = min(points)
     length = max(points) - start + 1
     if length > MOST_POINTS:
-        raise WorkLimitError(f"a loss takes {length} points of a grid; at most {MOST_POINTS} are kept.")
+        raise WorkLimitError(
+            f"a loss takes {length} points of a grid; at most {MOST_POINTS} are kept."
+        )
     masses = [0] * length
     for place, mass in points.items():
         masses[place - start] = _integer(mass, is_upper)
@@ -246,7 +271,9 @@ class Curve:
             if mass and not gain < 0:
                 total += mass * gain.max(arb(0))
             factor *= step
-        return ((total + self.grid.infinite) / arb(2) ** MASS_BITS).max(arb(0)).min(arb(1))
+        return (
+            ((total + self.grid.infinite) / arb(2) ** MASS_BITS).max(arb(0)).min(arb(1))
+        )
 
     def epsilon(self, delta: arb) -> arb:
         """Bound the least epsilon >= 0 with at most this delta: from above for an upper grid, otherwise from below."""
@@ -268,7 +295,9 @@ class Curve:
         if scaled <= 0 or not level >= 0:
             return arb.pos_inf()
         place = point + ((above - level) / scaled).log()
-        return (place + self.shift if self.grid.is_upper else place - self.shift).max(arb(0))
+        return (place + self.shift if self.grid.is_upper else place - self.shift).max(
+            arb(0)
+        )
 
 
 class CurveBounds(NamedTuple):
@@ -286,7 +315,9 @@ class CurveBounds(NamedTuple):
         return self.lower.epsilon(delta).union(self.upper.epsilon(delta))
 
 
-def curve_bounds(parts: Sequence[tuple[Sequence[Atom], arb, int]], width: arb) -> CurveBounds:
+def curve_bounds(
+    parts: Sequence[tuple[Sequence[Atom], arb, int]], width: arb
+) -> CurveBounds:
     """Return the curves of a sum of independent losses.
 
     A part has the atoms of a loss, a bound on the probability outside of all atoms, and the multiplicity of the loss.
@@ -294,7 +325,9 @@ def curve_bounds(parts: Sequence[tuple[Sequence[Atom], arb, int]], width: arb) -
     grids: list[tuple[Grid, Grid, int]] = []
     for atoms, outside, times in parts:
         spend(60 * len(atoms))
-        grids.append((lower_grid(atoms, width), upper_grid(atoms, width, outside), times))
+        grids.append(
+            (lower_grid(atoms, width), upper_grid(atoms, width, outside), times)
+        )
     if not grids:
         raise UnsupportedError("a sum of no losses.")
     lower = _product([(low, times) for low, _, times in grids])
@@ -314,7 +347,9 @@ def _product(grids: Sequence[tuple[Grid, int]]) -> Grid:
     return result
 
 
-def grid_width(losses: Sequence[tuple[arb, float]], points: int, *, is_discrete: bool) -> arb:
+def grid_width(
+    losses: Sequence[tuple[arb, float]], points: int, *, is_discrete: bool
+) -> arb:
     """Return the width of a grid for losses with probabilities.
 
     If a common grid of all losses is found, its width is used, otherwise a fraction of the deviation of the loss.
@@ -322,7 +357,11 @@ def grid_width(losses: Sequence[tuple[arb, float]], points: int, *, is_discrete:
     largest = max((abs(loss).mid() for loss, _ in losses), key=arb.mid, default=arb(0))
     if largest == 0:
         return arb(1)
-    width = _common_width(sorted((loss for loss, _ in losses), key=arb.mid), largest) if is_discrete else None
+    width = (
+        _common_width(sorted((loss for loss, _ in losses), key=arb.mid), largest)
+        if is_discrete
+        else None
+    )
     if width is not None:
         return width
     values = [(float(loss.mid()), weight) for loss, weight in losses]
@@ -338,12 +377,17 @@ def _common_width(losses: Sequence[arb], largest: arb) -> arb | None:
 
     The candidates are simple fractions of the least loss or of the least difference of two losses.
     """
-    gaps = [abs(loss).mid() for loss in losses] + [(b - a).mid() for a, b in pairwise(losses)]
+    gaps = [abs(loss).mid() for loss in losses] + [
+        (b - a).mid() for a, b in pairwise(losses)
+    ]
     least = min((gap for gap in gaps if gap > largest * TOLERANCE), key=arb.mid)
     if largest > least * MOST_COMMON:
         return None
     for count in range(1, LARGEST_COUNT + 1 if len(losses) <= FEW_LOSSES else 3):
         places = [loss * count / least for loss in losses]
-        if all(abs(place - (place.mid() + arb(0.5)).floor().mid()) < TOLERANCE / 2 for place in places):
+        if all(
+            abs(place - (place.mid() + arb(0.5)).floor().mid()) < TOLERANCE / 2
+            for place in places
+        ):
             return least / count
     return None

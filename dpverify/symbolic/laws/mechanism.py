@@ -10,7 +10,15 @@ from typing import NamedTuple, TypeAlias
 
 from flint import fmpq
 
-from dpverify.symbolic.exact.numbers import ONE, OO, ZERO, Value, ball, to_value, working_precision
+from dpverify.symbolic.exact.numbers import (
+    ONE,
+    OO,
+    ZERO,
+    Value,
+    ball,
+    to_value,
+    working_precision,
+)
 from dpverify.symbolic.laws import build, divergences
 from dpverify.symbolic.laws.divergences import BITS
 from dpverify.symbolic.laws.law import Law, LawPair
@@ -29,9 +37,10 @@ class CertifiedBounds(NamedTuple):
 class Mechanism:
     """A mechanism, represented by the laws of its output on two neighbouring data sets.
 
-    The first law is that of the data with an example. The second law is that of the data without the example, or with
-    another example in its place. Privacy parameters hold for every event and in both directions. Scales of noise are
-    for a query of sensitivity 1.
+    The first law is that of the data with an example. The second law is that of the
+    data without the example, or with another example in its place. Privacy parameters
+    hold for every event and in both directions. Scales of noise are for a query of
+    sensitivity 1.
 
     Attributes
     ----------
@@ -84,7 +93,10 @@ class Mechanism:
     def randomized_response(cls, epsilon: Real, choices: int = 2) -> Mechanism:
         """Make randomized response with this epsilon and this number of choices."""
         with working_precision(BITS):
-            reports = [build.response_law(fmpq(choices), _exact(epsilon), answer) for answer in (ZERO, ONE)]
+            reports = [
+                build.response_law(fmpq(choices), _exact(epsilon), answer)
+                for answer in (ZERO, ONE)
+            ]
         return cls.of(*reports)
 
     def poisson_sampled(self, rate: Real) -> Mechanism:
@@ -105,15 +117,25 @@ class Mechanism:
 
     def delta(self, epsilon: Real) -> CertifiedBounds:
         """Bound the smallest delta at epsilon >= 0."""
-        return _bounds(divergences.privacy_delta(self.pair.first, self.pair.second, _exact(epsilon)))
+        return _bounds(
+            divergences.privacy_delta(
+                self.pair.first, self.pair.second, _exact(epsilon)
+            )
+        )
 
     def epsilon(self, delta: Real) -> CertifiedBounds:
         """Bound the smallest epsilon at delta > 0."""
-        return _bounds(divergences.privacy_epsilon(self.pair.first, self.pair.second, _exact(delta)))
+        return _bounds(
+            divergences.privacy_epsilon(
+                self.pair.first, self.pair.second, _exact(delta)
+            )
+        )
 
     def renyi(self, order: Real) -> CertifiedBounds:
         """Bound the Renyi divergence at an order above 1."""
-        return _bounds(divergences.privacy_renyi(self.pair.first, self.pair.second, _exact(order)))
+        return _bounds(
+            divergences.privacy_renyi(self.pair.first, self.pair.second, _exact(order))
+        )
 
     def zcdp(self) -> CertifiedBounds:
         """Bound the smallest rho of zero-concentrated differential privacy."""
@@ -135,4 +157,6 @@ def _bounds(value: Value) -> CertifiedBounds:
         if enclosure == OO:
             return CertifiedBounds(math.inf, math.inf)
         lower = math.nextafter(float(enclosure.lower()), -math.inf)
-        return CertifiedBounds(lower, math.nextafter(float(enclosure.upper()), math.inf))
+        return CertifiedBounds(
+            lower, math.nextafter(float(enclosure.upper()), math.inf)
+        )

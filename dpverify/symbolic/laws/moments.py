@@ -18,7 +18,15 @@ from dpverify.symbolic.exact.numbers import (
     to_ball,
     working_precision,
 )
-from dpverify.symbolic.laws.components import Component, Exponential, Finite, Laplace, Normal, OnIntegers, Uniform
+from dpverify.symbolic.laws.components import (
+    Component,
+    Exponential,
+    Finite,
+    Laplace,
+    Normal,
+    OnIntegers,
+    Uniform,
+)
 from dpverify.symbolic.laws.divergences import BITS
 from dpverify.symbolic.laws.law import Law, as_line
 
@@ -33,13 +41,18 @@ def tail_of(base: Law, x: Value) -> Value:
     with working_precision(BITS):
         if not line.is_discrete:
             return line.above(to_ball(x))
-        return sum((weight * _discrete_tail(component, x) for weight, component in line.parts), start=ZERO)
+        return sum(
+            (weight * _discrete_tail(component, x) for weight, component in line.parts),
+            start=ZERO,
+        )
 
 
 def _discrete_tail(component: Component, x: Value) -> Value:
     if isinstance(component, Finite):
         pairs = zip(component.points, component.masses, strict=True)
-        return sum((mass for point, mass in pairs if _is_at_least(point, x)), start=ZERO)
+        return sum(
+            (mass for point, mass in pairs if _is_at_least(point, x)), start=ZERO
+        )
     if not isinstance(component, OnIntegers):
         raise DomainError("a continuous law has no masses.")
     start = elementary.ceil(x)
@@ -77,7 +90,9 @@ def _sum_beyond(component: OnIntegers, start: fmpq, side: int, power: int) -> ar
                 return total + tail * arb(0.5, 0.5)
         before = term
         place += side
-    raise UnsupportedError(f"a sum over the integers has more than {_MOST_TERMS} terms.")
+    raise UnsupportedError(
+        f"a sum over the integers has more than {_MOST_TERMS} terms."
+    )
 
 
 def moment_of(base: Law, power: Value) -> Value:
@@ -87,7 +102,10 @@ def moment_of(base: Law, power: Value) -> Value:
         raise DomainError(f"moment_of needs k >= 0, got {order}.")
     with working_precision(BITS):
         parts = as_line(base).parts
-        return sum((weight * _moment(component, order) for weight, component in parts), start=ZERO)
+        return sum(
+            (weight * _moment(component, order) for weight, component in parts),
+            start=ZERO,
+        )
 
 
 def _moment(component: Component, order: int) -> Value:
@@ -96,18 +114,29 @@ def _moment(component: Component, order: int) -> Value:
         pairs = zip(component.points, component.masses, strict=True)
         return sum((mass * point**order for point, mass in pairs), start=ZERO)
     if isinstance(component, OnIntegers):
-        return _expanded(component.mean, ONE, [_centred(component, j) for j in range(order + 1)])
+        return _expanded(
+            component.mean, ONE, [_centred(component, j) for j in range(order + 1)]
+        )
     if isinstance(component, Uniform):
         powers = component.high ** (order + 1) - component.low ** (order + 1)
         return powers / ((order + 1) * (component.high - component.low))
     if isinstance(component, Normal):
-        double = [ONE if j == 0 else fmpq(math.prod(range(1, j, 2))) if j % 2 == 0 else ZERO for j in range(order + 1)]
+        double = [
+            ONE if j == 0 else fmpq(math.prod(range(1, j, 2))) if j % 2 == 0 else ZERO
+            for j in range(order + 1)
+        ]
         return _expanded(component.mean, component.deviation, double)
     if isinstance(component, Laplace):
-        factorials = [fmpq(math.factorial(j)) if j % 2 == 0 else ZERO for j in range(order + 1)]
+        factorials = [
+            fmpq(math.factorial(j)) if j % 2 == 0 else ZERO for j in range(order + 1)
+        ]
         return _expanded(component.mean, component.scale, factorials)
     if isinstance(component, Exponential):
-        return _expanded(component.start, component.scale, [fmpq(math.factorial(j)) for j in range(order + 1)])
+        return _expanded(
+            component.start,
+            component.scale,
+            [fmpq(math.factorial(j)) for j in range(order + 1)],
+        )
     raise UnsupportedError("the moments of this law are not known.")
 
 
@@ -115,13 +144,20 @@ def _centred(component: OnIntegers, order: int) -> Value:
     """Return the moment around the mean, which is 0 for an odd order."""
     if order == 0:
         return ONE
-    return ZERO if order % 2 else 2 * _sum_beyond(type(component)(ZERO, component.scale), fmpq(1), 1, order)
+    return (
+        ZERO
+        if order % 2
+        else 2 * _sum_beyond(type(component)(ZERO, component.scale), fmpq(1), 1, order)
+    )
 
 
 def _expanded(mean: Value, scale: Value, standard: Sequence[Value]) -> Value:
     """Return the moment of ``mean + scale*X`` from the moments of X."""
     order = len(standard) - 1
-    terms = (math.comb(order, j) * mean ** (order - j) * scale**j * standard[j] for j in range(order + 1))
+    terms = (
+        math.comb(order, j) * mean ** (order - j) * scale**j * standard[j]
+        for j in range(order + 1)
+    )
     return sum(terms, start=ZERO)
 
 
@@ -146,7 +182,10 @@ def absolute_moment_of(base: Law, power: Value) -> Value:
         return moment_of(base, power)
     with working_precision(BITS):
         parts = as_line(base).parts
-        return sum((weight * _absolute(component, order) for weight, component in parts), start=ZERO)
+        return sum(
+            (weight * _absolute(component, order) for weight, component in parts),
+            start=ZERO,
+        )
 
 
 def _absolute(component: Component, order: int) -> Value:
@@ -157,9 +196,16 @@ def _absolute(component: Component, order: int) -> Value:
         return sum((mass * abs(point) ** order for point, mass in pairs), start=ZERO)
     if isinstance(component, Normal) and component.mean == 0:
         half = arb(order + 1) / 2
-        return to_ball(component.deviation) ** order * arb(2) ** (arb(order) / 2) * half.gamma() / arb.pi().sqrt()
+        return (
+            to_ball(component.deviation) ** order
+            * arb(2) ** (arb(order) / 2)
+            * half.gamma()
+            / arb.pi().sqrt()
+        )
     if isinstance(component, Laplace) and component.mean == 0:
         return component.scale**order * math.factorial(order)
     if isinstance(component, OnIntegers) and component.mean == 0:
         return 2 * _sum_beyond(component, fmpq(1), 1, order)
-    raise UnsupportedError("an odd absolute moment is known for finite laws and for those symmetric about 0.")
+    raise UnsupportedError(
+        "an odd absolute moment is known for finite laws and for those symmetric about 0."
+    )

@@ -63,7 +63,10 @@ def facts_about(atom: Any, prove: Prove) -> Iterator[Fact]:
         body = inner_sum(atom, len(atom.limits) - 1).xreplace({index: fresh})
         if prove(sympy.Piecewise((body, sympy.And(fresh >= lo, fresh <= hi))), False):
             yield atom, False
-    elif isinstance(atom, sympy.Integral) and atom.limits[0][1:] == (-sympy.oo, sympy.oo):
+    elif isinstance(atom, sympy.Integral) and atom.limits[0][1:] == (
+        -sympy.oo,
+        sympy.oo,
+    ):
         inside = sympy.Dummy("x", real=True)
         if prove(atom.function.xreplace({atom.limits[0][0]: inside}), True):
             yield atom, True
@@ -137,9 +140,13 @@ def _rounding_facts(atom: Any, prove: Prove) -> Iterator[Fact]:
 def facts_between(atoms: list[Any], prove: Prove) -> Iterator[Fact]:
     """Yield facts from monotonicity for two atoms of the same kind: ``exp(u) >= exp(v)`` if ``u >= v`` is proven."""
     for a, b in permutations(atoms[:_MAX_PAIRS], 2):
-        if a.func == b.func and isinstance(a, sympy.exp | sympy.log | Log2 | sympy.floor | sympy.ceiling):
+        if a.func == b.func and isinstance(
+            a, sympy.exp | sympy.log | Log2 | sympy.floor | sympy.ceiling
+        ):
             logarithm = isinstance(a, sympy.log | Log2)
-            if prove(a.args[0] - b.args[0], False) and (not logarithm or prove(b.args[0], True)):
+            if prove(a.args[0] - b.args[0], False) and (
+                not logarithm or prove(b.args[0], True)
+            ):
                 yield a - b, False
         elif a.is_Pow and b.is_Pow:
             yield from _facts_between_powers(a, b, prove)
@@ -151,5 +158,9 @@ def _facts_between_powers(a: Any, b: Any, prove: Prove) -> Iterator[Fact]:
             yield a - b, False
     elif a.base == b.base:
         rising = prove(a.base - 1, False) and prove(a.exp - b.exp, False)
-        if rising or (prove(a.base, True) and prove(1 - a.base, False) and prove(b.exp - a.exp, False)):
+        if rising or (
+            prove(a.base, True)
+            and prove(1 - a.base, False)
+            and prove(b.exp - a.exp, False)
+        ):
             yield a - b, False

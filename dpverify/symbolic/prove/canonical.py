@@ -35,7 +35,10 @@ def _one_sum(body: Any, index: Any, lo: Any, hi: Any, facts: Facts) -> Any:
         if last < 0:
             return sympy.Integer(0)
         if last < _FEW_TERMS:
-            few = (shifted.xreplace({fresh: sympy.Integer(k)}) for k in range(int(last) + 1))
+            few = (
+                shifted.xreplace({fresh: sympy.Integer(k)})
+                for k in range(int(last) + 1)
+            )
             return sympy.Add(*(canonical(term, facts) for term in few))
     terms = sympy.Add.make_args(shifted) if last != sympy.oo else (shifted,)
     return sympy.Add(*(_one_term(term, fresh, last, facts) for term in terms))
@@ -50,16 +53,21 @@ def _index(depth: int) -> Any:
 def _one_term(term: Any, index: Any, last: Any, facts: Facts) -> Any:
     from dpverify.symbolic.prove.signs import is_nonnegative
 
-    constant, variable_part = term.replace(lambda e: _splittable(e, index), lambda e: _split(e, index)).as_independent(
-        index, as_Add=False
-    )
+    constant, variable_part = term.replace(
+        lambda e: _splittable(e, index), lambda e: _split(e, index)
+    ).as_independent(index, as_Add=False)
     if variable_part == 1 and last != sympy.oo and is_nonnegative(last + 1, facts):
         return constant * (last + 1)
     return constant * sympy.Sum(variable_part, (index, 0, last))
 
 
 def _splittable(expr: Any, index: Any) -> bool:
-    return bool(expr.is_Pow and expr.exp.is_Add and expr.base.is_positive and index not in expr.base.free_symbols)
+    return bool(
+        expr.is_Pow
+        and expr.exp.is_Add
+        and expr.base.is_positive
+        and index not in expr.base.free_symbols
+    )
 
 
 def _split(power: Any, index: Any) -> Any:
@@ -84,10 +92,15 @@ def expanded(expr: Any) -> Any:
     """Expand products, integer powers, and exponents of numeric bases: ``2**(u + 1)`` becomes ``2*2**u``."""
     if not expr.has(sympy.Add):
         return expr
-    if expr.is_Mul and any(factor.is_Add for factor in expr.args):  # term by term, since each may be cached already
+    # term by term, since each may be cached already
+    if expr.is_Mul and any(factor.is_Add for factor in expr.args):
         terms = [sympy.Integer(1)]
         for factor in expr.args:
-            terms = [term * new for term in terms for new in sympy.Add.make_args(expanded(factor))]
+            terms = [
+                term * new
+                for term in terms
+                for new in sympy.Add.make_args(expanded(factor))
+            ]
         return sympy.Add(*map(expanded, terms))
     result = sympy.expand(expr, **_HINTS)
     split = result.replace(_has_numeric_base, _split_exponent)
@@ -95,12 +108,21 @@ def expanded(expr: Any) -> Any:
 
 
 def _has_numeric_base(expr: Any) -> bool:
-    return bool(expr.is_Pow and expr.base.is_Rational and expr.base.is_positive and expr.exp.is_Add)
+    return bool(
+        expr.is_Pow
+        and expr.base.is_Rational
+        and expr.base.is_positive
+        and expr.exp.is_Add
+    )
 
 
 def _split_exponent(power: Any) -> Any:
     constant, variable_part = power.exp.as_coeff_Add()
-    return power.base**constant * power.base**variable_part if constant.is_Integer else power
+    return (
+        power.base**constant * power.base**variable_part
+        if constant.is_Integer
+        else power
+    )
 
 
 def squares(symbols: list[Any]) -> list[Any]:
@@ -109,7 +131,11 @@ def squares(symbols: list[Any]) -> list[Any]:
     They are nonnegative, but not products of facts.
     """
     real = [s for s in symbols if s.is_real]
-    return [(a - b) ** 2 for i, a in enumerate(real) for b in (*real[i + 1 :], sympy.Integer(1))]
+    return [
+        (a - b) ** 2
+        for i, a in enumerate(real)
+        for b in (*real[i + 1 :], sympy.Integer(1))
+    ]
 
 
 def common_denominator(expr: Any) -> Any:
@@ -117,6 +143,11 @@ def common_denominator(expr: Any) -> Any:
     powers: dict[Any, Any] = {}
     for term in sympy.Add.make_args(expr):
         for factor in sympy.Mul.make_args(term):
-            if factor.is_Pow and factor.exp.is_Rational and factor.exp.is_negative and not factor.base.is_Rational:
+            if (
+                factor.is_Pow
+                and factor.exp.is_Rational
+                and factor.exp.is_negative
+                and not factor.base.is_Rational
+            ):
                 powers[factor.base] = max(powers.get(factor.base, 0), -factor.exp)
     return sympy.Mul(*(base**exponent for base, exponent in powers.items()))

@@ -28,7 +28,9 @@ Row: TypeAlias = dict[int, int]
 
 
 def solve(
-    columns: Sequence[Mapping[int, fmpq]], target: Mapping[int, fmpq], preferred: Sequence[bool]
+    columns: Sequence[Mapping[int, fmpq]],
+    target: Mapping[int, fmpq],
+    preferred: Sequence[bool],
 ) -> list[fmpq] | None:
     """Find weights ``x >= 0`` with ``sum_j x_j * columns[j] = target``. Return None if 300 pivots find none.
 
@@ -38,23 +40,34 @@ def solve(
     count = len(columns)
     table, basis = _tableau(columns, target)
     finished, _ = _minimise(table, basis, dict.fromkeys(basis, 1), count + len(basis))
-    if not finished or any(j >= count and _RHS in table[r] for r, j in enumerate(basis)):
+    if not finished or any(
+        j >= count and _RHS in table[r] for r, j in enumerate(basis)
+    ):
         return None
     _drop_artificial(table, basis, count)
     ray = None
-    used = any(j < len(preferred) and preferred[j] and _RHS in table[r] for r, j in enumerate(basis))
+    used = any(
+        j < len(preferred) and preferred[j] and _RHS in table[r]
+        for r, j in enumerate(basis)
+    )
     if any(preferred) and not used:
-        _, ray = _minimise(table, basis, {j: -1 for j, w in enumerate(preferred) if w}, count)
+        _, ray = _minimise(
+            table, basis, {j: -1 for j, w in enumerate(preferred) if w}, count
+        )
     weights = [fmpq(0)] * count
     if ray is not None:
         weights[ray] = fmpq(1)
     for row, j in zip(table, basis, strict=True):
         if j < count:
-            weights[j] = fmpq(row.get(_RHS, 0) - (0 if ray is None else row.get(ray, 0)), row[j])
+            weights[j] = fmpq(
+                row.get(_RHS, 0) - (0 if ray is None else row.get(ray, 0)), row[j]
+            )
     return weights
 
 
-def _tableau(columns: Sequence[Mapping[int, fmpq]], target: Mapping[int, fmpq]) -> tuple[list[Row], list[int]]:
+def _tableau(
+    columns: Sequence[Mapping[int, fmpq]], target: Mapping[int, fmpq]
+) -> tuple[list[Row], list[int]]:
     """Return rows with nonnegative right sides, and a basis with an artificial column for each row."""
     rows: dict[int, dict[int, fmpq]] = {}
     for j, column in enumerate(columns):
@@ -81,14 +94,19 @@ def _drop_artificial(table: list[Row], basis: list[int], count: int) -> None:
                 _pivot(table, basis, r, entering)
 
 
-def _minimise(table: list[Row], basis: list[int], cost: Row, usable: int) -> tuple[bool, int | None]:
+def _minimise(
+    table: list[Row], basis: list[int], cost: Row, usable: int
+) -> tuple[bool, int | None]:
     """Pivot until no column improves the cost. Return whether this ended, and the column of an unbounded direction."""
     reduced = cost
     for row, j in zip(table, basis, strict=True):
         if j in reduced:
             reduced = _without(j, reduced, row)
     for _ in range(_MAX_PIVOTS):
-        entering = min((j for j, value in reduced.items() if value < 0 and 0 <= j < usable), default=None)
+        entering = min(
+            (j for j, value in reduced.items() if value < 0 and 0 <= j < usable),
+            default=None,
+        )
         if entering is None:
             return True, None
         leaving = _leaving_row(table, basis, entering)
@@ -163,12 +181,22 @@ def combine(target: Any, facts: tuple[Fact, ...], strict: bool, products: bool) 
     """
     target_column = _expanded(target, False)
     if products:
-        facts += tuple((square, False) for square in squares(sorted(target.free_symbols, key=str)))
+        facts += tuple(
+            (square, False) for square in squares(sorted(target.free_symbols, key=str))
+        )
     columns = list(_columns(facts, products))
-    monomials = {m for column in columns for m in column.terms} | set(target_column.terms)
-    columns += (column for m in sorted(monomials, key=_sort_key) for column in _signs_of(m))
+    monomials = {m for column in columns for m in column.terms} | set(
+        target_column.terms
+    )
+    columns += (
+        column for m in sorted(monomials, key=_sort_key) for column in _signs_of(m)
+    )
     columns = _prune(columns, target_column)
-    if not target_column.terms.keys() <= {m for column in columns for m in column.terms} or len(columns) > _MAX_COLUMNS:
+    if (
+        not target_column.terms.keys()
+        <= {m for column in columns for m in column.terms}
+        or len(columns) > _MAX_COLUMNS
+    ):
         return False
     numbers: dict[int, int] = {}
     for column in (target_column, *columns):
@@ -179,7 +207,9 @@ def combine(target: Any, facts: tuple[Fact, ...], strict: bool, products: bool) 
     weights = solve(matrix, goal, [strict and column.positive for column in columns])
     if weights is None or not _adds_up(weights, matrix, goal):
         return False
-    return not strict or any(w > 0 and column.positive for w, column in zip(weights, columns, strict=True))
+    return not strict or any(
+        w > 0 and column.positive for w, column in zip(weights, columns, strict=True)
+    )
 
 
 def _adds_up(weights: list[fmpq], matrix: list[dict[int, fmpq]], goal: Terms) -> bool:
@@ -192,7 +222,8 @@ def _adds_up(weights: list[fmpq], matrix: list[dict[int, fmpq]], goal: Terms) ->
     return not any(residual.values()) and all(weight >= 0 for weight in weights)
 
 
-_numbers: dict[Any, int] = {}  # of all monomials so far, since hashing and comparing monomials is slow
+# of all monomials so far, since hashing and comparing monomials is slow
+_numbers: dict[Any, int] = {}
 _monomials: list[Any] = []
 
 
@@ -215,7 +246,9 @@ def _expanded(expr: Any, positive: bool) -> Column:
     for term in sympy.Add.make_args(expanded(expr)):
         coefficient, monomial = term.as_coeff_Mul(rational=True)
         number = _number(monomial)
-        terms[number] = terms.get(number, 0) + fmpq(int(coefficient.p), int(coefficient.q))
+        terms[number] = terms.get(number, 0) + fmpq(
+            int(coefficient.p), int(coefficient.q)
+        )
     return _column({m: c for m, c in terms.items() if c != 0}, positive)
 
 
@@ -226,9 +259,16 @@ def _columns(facts: tuple[Fact, ...], products: bool) -> tuple[Column, ...]:
     if products:
         columns += (
             _product(a, b, first and second)
-            for (a, first), (b, second) in combinations_with_replacement(all_facts[:_MAX_FACTORS], 2)
+            for (a, first), (b, second) in combinations_with_replacement(
+                all_facts[:_MAX_FACTORS], 2
+            )
         )
-    return tuple({(frozenset(column.terms.items()), column.positive): column for column in columns}.values())
+    return tuple(
+        {
+            (frozenset(column.terms.items()), column.positive): column
+            for column in columns
+        }.values()
+    )
 
 
 def _product(a: Any, b: Any, positive: bool) -> Column:
@@ -247,8 +287,12 @@ def _product(a: Any, b: Any, positive: bool) -> Column:
 @lru_cache(maxsize=50_000)
 def _sums_in(expr: Any) -> tuple[bool, bool]:
     """Test whether a factor is a sum or a power of a sum, and whether such a power does not expand."""
-    factors = [f for f in sympy.Mul.make_args(expr) if f.is_Add or (f.is_Pow and f.base.is_Add)]
-    return bool(factors), any(f.is_Pow and not (f.exp.is_Integer and f.exp.is_positive) for f in factors)
+    factors = [
+        f for f in sympy.Mul.make_args(expr) if f.is_Add or (f.is_Pow and f.base.is_Add)
+    ]
+    return bool(factors), any(
+        f.is_Pow and not (f.exp.is_Integer and f.exp.is_positive) for f in factors
+    )
 
 
 @lru_cache(maxsize=100_000)
@@ -266,7 +310,9 @@ def _signs_of(number: int) -> tuple[Column, ...]:
     """Return columns for a monomial whose sign sympy knows. An irrational constant is enclosed between rationals."""
     m = _monomials[number]
     constant, variable_part = (
-        m.as_independent(*m.free_symbols, as_Add=False) if m.free_symbols else (m, sympy.Integer(1))
+        m.as_independent(*m.free_symbols, as_Add=False)
+        if m.free_symbols
+        else (m, sympy.Integer(1))
     )
     if not (variable_part.is_nonnegative or variable_part.is_nonpositive):
         return ()
@@ -290,10 +336,17 @@ def _enclosure(constant: Any) -> tuple[fmpq, fmpq] | None:
     try:
         with working_precision(256):
             ball = to_ball(compile_expr(constant)({}, 256)) * _SCALE
-            lo, hi = ball.lower().floor().unique_fmpz(), ball.upper().ceil().unique_fmpz()
+            lo, hi = (
+                ball.lower().floor().unique_fmpz(),
+                ball.upper().ceil().unique_fmpz(),
+            )
     except (EvaluationError, TypeError):
         return None
-    return None if lo is None or hi is None else (fmpq(lo - 1, _SCALE), fmpq(hi + 1, _SCALE))
+    return (
+        None
+        if lo is None or hi is None
+        else (fmpq(lo - 1, _SCALE), fmpq(hi + 1, _SCALE))
+    )
 
 
 def _prune(columns: list[Column], target: Column) -> list[Column]:
@@ -301,7 +354,11 @@ def _prune(columns: list[Column], target: Column) -> list[Column]:
     while True:
         plus = target.minus.union(*(column.plus for column in columns))
         minus = target.plus.union(*(column.minus for column in columns))
-        remaining_columns = [column for column in columns if column.plus <= minus and column.minus <= plus]
+        remaining_columns = [
+            column
+            for column in columns
+            if column.plus <= minus and column.minus <= plus
+        ]
         if len(remaining_columns) == len(columns):
             return remaining_columns
         columns = remaining_columns

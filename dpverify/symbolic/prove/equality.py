@@ -44,7 +44,10 @@ def _vanishes(difference: Any, facts: Facts) -> bool:
 
 def has_unknown_function(expr: Any) -> bool:
     """Test whether an expression applies a function with unknown values."""
-    return any(not applied.is_integer for applied in expr.atoms(sympy.core.function.AppliedUndef))
+    return any(
+        not applied.is_integer
+        for applied in expr.atoms(sympy.core.function.AppliedUndef)
+    )
 
 
 def _positive_symbols(expr: Any, facts: Facts) -> dict[Any, Any]:
@@ -104,19 +107,27 @@ def same_terms(first: Any, second: Any, facts: Facts) -> bool:
         return False
     (index, lo, hi), (second_index, *ends) = first.limits[0], second.limits[0]
     body = second.function.xreplace({second_index: index})
-    if any(a != b and expanded(a - b) != 0 for a, b in zip((lo, hi), ends, strict=True)):
+    if any(
+        a != b and expanded(a - b) != 0 for a, b in zip((lo, hi), ends, strict=True)
+    ):
         return False
     return are_equal(first.function, body, facts)
 
 
 def _without_log2(expr: Any) -> Any:
-    return expr.replace(Log2, lambda arg: sympy.log(arg) / sympy.log(2)) if expr.has(Log2) else expr
+    return (
+        expr.replace(Log2, lambda arg: sympy.log(arg) / sympy.log(2))
+        if expr.has(Log2)
+        else expr
+    )
 
 
 def _cleared(expr: Any) -> Any:
     """Return the numerator over the common denominator, which is 0 if the expression is 0."""
     denominator = common_denominator(expr)
-    return expanded(sympy.Add(*(expanded(term * denominator) for term in sympy.Add.make_args(expr))))
+    return expanded(
+        sympy.Add(*(expanded(term * denominator) for term in sympy.Add.make_args(expr)))
+    )
 
 
 T = TypeVar("T")
@@ -132,7 +143,9 @@ def with_time_limit(seconds: float, function: Callable[[], T]) -> T | None:
     The limit is far above the time of a normal step, so that a slow machine does not change a verdict. Outside the main
     thread, or if the system has no timer, there is no limit.
     """
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+    if threading.current_thread() is not threading.main_thread() or not hasattr(
+        signal, "setitimer"
+    ):
         return function()
 
     def stop(*_: Any) -> None:

@@ -23,7 +23,9 @@ _ZERO = to_value(0)
 _MAX_WITNESSES = 12
 _TRIES = 400
 _ENOUGH_WITNESSES = 6
-_REALS = tuple(map(Fraction, ("1/1000", "1/10", "1/3", "1/2", "9/10", "1", "3/2", "2", "9")))
+_REALS = tuple(
+    map(Fraction, ("1/1000", "1/10", "1/3", "1/2", "9/10", "1", "3/2", "2", "9"))
+)
 _INTEGERS = tuple(map(Fraction, (1, 2, 3, 4, 7, 30)))
 
 
@@ -35,10 +37,11 @@ class FalseAssumptionError(ValueError):
 class Facts:
     """A set of assumptions, in addition to the signs that sympy knows of its symbols."""
 
-    nonnegative: frozenset[Any] = frozenset()  # expressions that are at least 0 on the domain
+    # expressions that are at least 0 on the domain
+    nonnegative: frozenset[Any] = frozenset()
     positive: frozenset[Any] = frozenset()  # expressions that are above 0 on the domain
-    # Some points of the domain. They prove nothing, but they avoid searches for proofs of statements that are false
-    # there.
+    # Some points of the domain. They prove nothing, but they avoid searches for proofs
+    # of statements that are false there.
     witnesses: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
 
     def assume(self, relations: Iterable[Any]) -> Facts:
@@ -51,13 +54,22 @@ class Facts:
                     nonnegative.add(difference - 1)
                 (positive if strict else nonnegative).add(difference)
         facts = Facts(frozenset(nonnegative), frozenset(positive))
-        new = [*(facts.nonnegative - self.nonnegative), *(facts.positive - self.positive)]
-        witnesses = tuple(w for w in self.witnesses if not any(is_negative_at(f, w) for f in new))
+        new = [
+            *(facts.nonnegative - self.nonnegative),
+            *(facts.positive - self.positive),
+        ]
+        witnesses = tuple(
+            w for w in self.witnesses if not any(is_negative_at(f, w) for f in new)
+        )
         return Facts(facts.nonnegative, facts.positive, witnesses)
 
     def with_witness_values(self, symbol: Any, values: Iterable[Any]) -> Facts:
         """Return the facts with values of a symbol added to the witnesses."""
-        witnesses = list(_extended_witnesses(self.witnesses, index_name(symbol), [sympy.sympify(v) for v in values]))
+        witnesses = list(
+            _extended_witnesses(
+                self.witnesses, index_name(symbol), [sympy.sympify(v) for v in values]
+            )
+        )
         return Facts(self.nonnegative, self.positive, tuple(witnesses[:_MAX_WITNESSES]))
 
     def is_refuted(self, expr: Any, strict: bool) -> bool:
@@ -66,12 +78,18 @@ class Facts:
 
     def is_nonzero_at_witness(self, expr: Any) -> bool:
         """Test whether an expression is certainly not 0 at a witness."""
-        return any(is_negative_at(expr, w) or is_negative_at(-expr, w) for w in self.witnesses)
+        return any(
+            is_negative_at(expr, w) or is_negative_at(-expr, w) for w in self.witnesses
+        )
 
     def relevant_to(self, symbols: frozenset[Any]) -> Facts:
         """Return the facts that can matter to an expression with these symbols, directly or through shared symbols."""
-        nonnegative, positive = _relevant_facts(self.nonnegative, self.positive, symbols)
-        if len(nonnegative) + len(positive) == len(self.nonnegative) + len(self.positive):
+        nonnegative, positive = _relevant_facts(
+            self.nonnegative, self.positive, symbols
+        )
+        if len(nonnegative) + len(positive) == len(self.nonnegative) + len(
+            self.positive
+        ):
             return self
         return Facts(nonnegative, positive, self.witnesses)
 
@@ -86,8 +104,12 @@ class Facts:
         """Return the facts with each symbol replaced by a bound plus a letter for the difference."""
         witnesses = self.witnesses
         for symbol, (bound, letter) in above.items():
-            witnesses = tuple(_extended_witnesses(witnesses, index_name(letter), [symbol - bound]))
-        moved = self.substituted({symbol: bound + letter for symbol, (bound, letter) in above.items()})
+            witnesses = tuple(
+                _extended_witnesses(witnesses, index_name(letter), [symbol - bound])
+            )
+        moved = self.substituted(
+            {symbol: bound + letter for symbol, (bound, letter) in above.items()}
+        )
         return replace(moved, witnesses=witnesses)
 
 
@@ -99,7 +121,9 @@ def _relevant_facts(
     left = {fact: symbols_of(fact) for fact in nonnegative | positive}
     related_facts: set[Any] = set()
     while new_facts := [
-        fact for fact, fact_symbols in left.items() if not fact_symbols or not fact_symbols.isdisjoint(symbols)
+        fact
+        for fact, fact_symbols in left.items()
+        if not fact_symbols or not fact_symbols.isdisjoint(symbols)
     ]:
         symbols = symbols.union(*(left.pop(fact) for fact in new_facts))
         related_facts.update(new_facts)
@@ -128,7 +152,9 @@ def renamed(expr: Any, old: Any, new: Any) -> Any:
     return expr.xreplace({old: new})
 
 
-def _extended_witnesses(witnesses: Any, name: str, values: list[Any]) -> Iterator[Mapping[str, Any]]:
+def _extended_witnesses(
+    witnesses: Any, name: str, values: list[Any]
+) -> Iterator[Mapping[str, Any]]:
     for value in values:
         for witness in witnesses:
             number = value_at(value, witness)
@@ -161,17 +187,29 @@ def differences(relation: Any) -> list[tuple[Any, bool]]:
     if isinstance(relation, sympy.And):
         return [part for arg in relation.args for part in differences(arg)]
     if isinstance(relation, sympy.Eq):
-        return [(relation.lhs - relation.rhs, False), (relation.rhs - relation.lhs, False)]
+        return [
+            (relation.lhs - relation.rhs, False),
+            (relation.rhs - relation.lhs, False),
+        ]
     if isinstance(relation, sympy.GreaterThan | sympy.StrictGreaterThan):
-        return [(relation.lhs - relation.rhs, isinstance(relation, sympy.StrictGreaterThan))]
+        return [
+            (relation.lhs - relation.rhs, isinstance(relation, sympy.StrictGreaterThan))
+        ]
     if isinstance(relation, sympy.LessThan | sympy.StrictLessThan):
-        return [(relation.rhs - relation.lhs, isinstance(relation, sympy.StrictLessThan))]
-    raise ValueError(f"an assumption must be built from <= < >= > = and And, got {relation}.")
+        return [
+            (relation.rhs - relation.lhs, isinstance(relation, sympy.StrictLessThan))
+        ]
+    raise ValueError(
+        f"an assumption must be built from <= < >= > = and And, got {relation}."
+    )
 
 
 def symbol_signs(symbol: Any) -> list[tuple[Any, bool]]:
     """Return the signs that sympy knows of a symbol, as in :func:`differences`."""
-    signs = ((symbol, symbol.is_positive, symbol.is_nonnegative), (-symbol, symbol.is_negative, symbol.is_nonpositive))
+    signs = (
+        (symbol, symbol.is_positive, symbol.is_nonnegative),
+        (-symbol, symbol.is_negative, symbol.is_nonpositive),
+    )
     return [(side, bool(strict)) for side, strict, loose in signs if strict or loose]
 
 
@@ -180,26 +218,43 @@ def symbol_facts(symbols: Iterable[Any]) -> list[tuple[Any, bool]]:
     facts: list[tuple[Any, bool]] = []
     for symbol in symbols:
         for side, strict in symbol_signs(symbol):
-            facts += [(side, True), (side - 1, False)] if strict and symbol.is_integer else [(side, strict)]
+            facts += (
+                [(side, True), (side - 1, False)]
+                if strict and symbol.is_integer
+                else [(side, strict)]
+            )
     return facts
 
 
 def with_witnesses(facts: Facts, symbols: Set[Any]) -> Facts:
     """Return the facts with witnesses for some symbols: points that satisfy the facts, found by random search."""
     if facts.witnesses:
-        missing = sorted((s for s in symbols if index_name(s) not in facts.witnesses[0]), key=str)
-        return replace(facts, witnesses=_completed(facts.witnesses, missing)) if missing else facts
-    all_symbols = frozenset(symbols).union(*(symbols_of(f) for f in (*facts.nonnegative, *facts.positive)))
+        missing = sorted(
+            (s for s in symbols if index_name(s) not in facts.witnesses[0]), key=str
+        )
+        return (
+            replace(facts, witnesses=_completed(facts.witnesses, missing))
+            if missing
+            else facts
+        )
+    all_symbols = frozenset(symbols).union(
+        *(symbols_of(f) for f in (*facts.nonnegative, *facts.positive))
+    )
     return replace(facts, witnesses=_search_witnesses(facts, all_symbols))
 
 
 def _completed(witnesses: Any, missing: list[Any]) -> tuple[dict[str, Any], ...]:
     rng = Random("extended witnesses")
-    return tuple({**w, **{index_name(s): to_value(_value(s, rng)) for s in missing}} for w in witnesses)
+    return tuple(
+        {**w, **{index_name(s): to_value(_value(s, rng)) for s in missing}}
+        for w in witnesses
+    )
 
 
 @lru_cache(maxsize=2000)
-def _search_witnesses(facts: Facts, symbols: frozenset[Any]) -> tuple[dict[str, Any], ...]:
+def _search_witnesses(
+    facts: Facts, symbols: frozenset[Any]
+) -> tuple[dict[str, Any], ...]:
     ordered = sorted(symbols, key=lambda s: s.name)
     rng = Random("witnesses")
     witnesses: list[dict[str, Any]] = []
@@ -214,7 +269,11 @@ def _search_witnesses(facts: Facts, symbols: frozenset[Any]) -> tuple[dict[str, 
 
 def _value(symbol: Any, rng: Random) -> Fraction:
     size = rng.choice(_INTEGERS if symbol.is_integer else _REALS)
-    sign = -1 if symbol.is_nonpositive or (not symbol.is_nonnegative and rng.random() < 0.4) else 1
+    sign = (
+        -1
+        if symbol.is_nonpositive or (not symbol.is_nonnegative and rng.random() < 0.4)
+        else 1
+    )
     if rng.random() < 0.1 and not symbol.is_nonzero:
         sign = 0
     return sign * size
@@ -257,5 +316,7 @@ def inside_sums(facts: Facts, limits: Limits) -> Facts:
     """Add ``lo <= i`` and ``i <= hi`` for the indices of some sums, outermost first."""
     for index, lo, hi in limits:
         inside = [index >= lo] + ([] if hi == sympy.oo else [index <= hi, lo <= hi])
-        facts = facts.with_witness_values(index, (lo, lo + 1, lo + 3)).assume(r for r in inside if r is not sympy.false)
+        facts = facts.with_witness_values(index, (lo, lo + 1, lo + 3)).assume(
+            r for r in inside if r is not sympy.false
+        )
     return facts

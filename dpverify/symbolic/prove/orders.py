@@ -1,6 +1,7 @@
 """Prove that an expression is O or O~ of another one, by weights that bound each of its terms by terms of the other.
 
-An expression is read as a sum of products of powers, up to constant factors. Logarithms count as letters.
+An expression is read as a sum of products of powers, up to constant factors. Logarithms
+count as letters.
 
 Let ``c_k <= const`` be conditions in which ``c_k`` are products of powers. A term
 ``m = prod r_j**w_j * prod c_k**v_k``, for weights ``w_j >= 0`` that add up to 1 and ``v_k >= 0``, is at most a constant
@@ -32,7 +33,9 @@ class NoMonomialsError(ValueError):
     """An expression is not, up to a constant, a sum of products of powers in which nothing cancels."""
 
 
-def monomials(expr: Any, facts: Facts, fixed: frozenset[str] = frozenset()) -> list[Monomial]:
+def monomials(
+    expr: Any, facts: Facts, fixed: frozenset[str] = frozenset()
+) -> list[Monomial]:
     """Return products of powers whose sum bounds the expression from both sides, up to constant factors.
 
     The letters in ``fixed`` count as constants. They may be 0, so the sum is then only an upper bound. Every other
@@ -44,21 +47,33 @@ def monomials(expr: Any, facts: Facts, fixed: frozenset[str] = frozenset()) -> l
         return [UNIT_MONOMIAL]
     if expr.is_Symbol and is_positive(expr, facts):
         return [{expr: fmpq(1)}]
-    if isinstance(expr, LOGARITHMS) and monomials(expr.args[0], facts, fixed) and is_nonnegative(expr, facts):
+    if (
+        isinstance(expr, LOGARITHMS)
+        and monomials(expr.args[0], facts, fixed)
+        and is_nonnegative(expr, facts)
+    ):
         return [{expr: fmpq(1)}]
     if expr.is_Add:
-        return _distinct([monomial for arg in expr.args for monomial in monomials(arg, facts, fixed)])
+        return _distinct(
+            [monomial for arg in expr.args for monomial in monomials(arg, facts, fixed)]
+        )
     if expr.is_Mul:
         products = [UNIT_MONOMIAL]
         for arg in expr.args:
-            products = [times(monomial, factor) for monomial in products for factor in monomials(arg, facts, fixed)]
+            products = [
+                times(monomial, factor)
+                for monomial in products
+                for factor in monomials(arg, facts, fixed)
+            ]
         return _distinct(products)
     if expr.is_Pow and expr.exp.is_Rational:
         power = fmpq(int(expr.exp.p), int(expr.exp.q))
         base = monomials(expr.base, facts, fixed)
         if power > 0 or len(base) == 1:
             return [times(UNIT_MONOMIAL, monomial, power) for monomial in base]
-    raise NoMonomialsError(f"{expr} is not proven to be a sum of products of powers in which nothing cancels.")
+    raise NoMonomialsError(
+        f"{expr} is not proven to be a sum of products of powers in which nothing cancels."
+    )
 
 
 def times(left: Monomial, right: Monomial, power: fmpq | int = 1) -> Monomial:
@@ -78,9 +93,12 @@ class WeightedTerm:
     """A term of the left side that is at most a constant times logarithms times weighted terms of the right side."""
 
     term: Monomial
-    right: tuple[tuple[Monomial, fmpq], ...]  # terms of the right side with weights that add up to 1
-    conditions: tuple[tuple[Monomial, fmpq], ...]  # products of powers that are at most a constant, with weights
-    # Remaining factors: positive powers of logarithms, for O~, and negative powers of logarithms of numbers >= 2
+    # terms of the right side with weights that add up to 1
+    right: tuple[tuple[Monomial, fmpq], ...]
+    # products of powers that are at most a constant, with weights
+    conditions: tuple[tuple[Monomial, fmpq], ...]
+    # Remaining factors: positive powers of logarithms, for O~, and negative powers of
+    # logarithms of numbers >= 2
     logarithms: Monomial
 
     def __post_init__(self) -> None:
@@ -89,9 +107,13 @@ class WeightedTerm:
             product = times(product, monomial, weight)
         weights = [weight for _, weight in (*self.right, *self.conditions)]
         if sum((weight for _, weight in self.right), fmpq(0)) != 1 or min(weights) < 0:
-            raise ArithmeticError(f"the weights of {self.term} must be nonnegative, and those of the right side add up")
+            raise ArithmeticError(
+                f"the weights of {self.term} must be nonnegative, and those of the right side add up"
+            )
         if times(product, self.logarithms) != self.term:
-            raise ArithmeticError(f"the weighted terms and conditions must give {self.term}.")
+            raise ArithmeticError(
+                f"the weighted terms and conditions must give {self.term}."
+            )
 
 
 @dataclass(frozen=True)
@@ -102,7 +124,11 @@ class OrderProof:
 
 
 def prove_order(
-    left: Any, right: Any, relations: Iterable[Any], tilde: bool, fixed: frozenset[str] = frozenset()
+    left: Any,
+    right: Any,
+    relations: Iterable[Any],
+    tilde: bool,
+    fixed: frozenset[str] = frozenset(),
 ) -> OrderProof:
     """Prove that ``left`` is at most a constant times ``right`` where the relations hold, or raise NoMonomialsError.
 
@@ -116,15 +142,25 @@ def prove_order(
         raise NoMonomialsError(f"{right} holds letters that the constant depends on.")
     letters = {s for side in (left, right, *relations) for s in side.free_symbols}
     constraints = list(_conditions(relations, letters, facts))
-    return OrderProof(tuple(_weighted(term, rates, constraints, tilde, facts) for term in terms))
+    return OrderProof(
+        tuple(_weighted(term, rates, constraints, tilde, facts) for term in terms)
+    )
 
 
-def _conditions(relations: Iterable[Any], letters: set[Any], facts: Facts) -> Iterator[Monomial]:
+def _conditions(
+    relations: Iterable[Any], letters: set[Any], facts: Facts
+) -> Iterator[Monomial]:
     """Yield products of powers that are at most a constant by the relations and by the signs of integers."""
-    all_differences = [part for relation in relations for part, _ in differences(relation)]
+    all_differences = [
+        part for relation in relations for part, _ in differences(relation)
+    ]
     all_differences += [part for part, _ in symbol_facts(letters)]
     for difference in all_differences:
-        positive = [arg for arg in sympy.Add.make_args(difference) if not arg.could_extract_minus_sign()]
+        positive = [
+            arg
+            for arg in sympy.Add.make_args(difference)
+            if not arg.could_extract_minus_sign()
+        ]
         negative = sympy.Add(*positive) - difference
         try:
             (large,) = monomials(sympy.Add(*positive), facts)
@@ -134,30 +170,52 @@ def _conditions(relations: Iterable[Any], letters: set[Any], facts: Facts) -> It
 
 
 def _weighted(
-    term: Monomial, rates: list[Monomial], constraints: list[Monomial], tilde: bool, facts: Facts
+    term: Monomial,
+    rates: list[Monomial],
+    constraints: list[Monomial],
+    tilde: bool,
+    facts: Facts,
 ) -> WeightedTerm:
     logarithms = sorted(
-        {a for monomial in (term, *rates, *constraints) for a in monomial if isinstance(a, LOGARITHMS)}, key=str
+        {
+            a
+            for monomial in (term, *rates, *constraints)
+            for a in monomial
+            if isinstance(a, LOGARITHMS)
+        },
+        key=str,
     )
     spare: list[Monomial] = [{a: fmpq(1)} for a in logarithms] if tilde else []
     spare += [{a: fmpq(-1)} for a in logarithms if is_nonnegative(a.args[0] - 2, facts)]
     columns = [*rates, *constraints, *spare]
     rows = {
-        a: place for place, a in enumerate(sorted({a for monomial in (term, *columns) for a in monomial}, key=str), 1)
+        a: place
+        for place, a in enumerate(
+            sorted({a for monomial in (term, *columns) for a in monomial}, key=str), 1
+        )
     }
-    matrix = [{rows[a]: exponent for a, exponent in monomial.items()} for monomial in columns]
+    matrix = [
+        {rows[a]: exponent for a, exponent in monomial.items()} for monomial in columns
+    ]
     for column in matrix[: len(rates)]:
         column[0] = fmpq(1)  # the weights of the right side add up to 1
     goal = {0: fmpq(1)} | {rows[a]: exponent for a, exponent in term.items()}
     weights = solve(matrix, goal, [False] * len(columns))
     if weights is None:
-        product = sympy.Mul(*(a ** sympy.Rational(int(e.p), int(e.q)) for a, e in term.items()))
-        raise NoMonomialsError(f"not proven that {product} is of the order of the right side.")
-    pairs = [(monomial, weight) for monomial, weight in zip(columns, weights, strict=True)]
+        product = sympy.Mul(
+            *(a ** sympy.Rational(int(e.p), int(e.q)) for a, e in term.items())
+        )
+        raise NoMonomialsError(
+            f"not proven that {product} is of the order of the right side."
+        )
+    pairs = [
+        (monomial, weight) for monomial, weight in zip(columns, weights, strict=True)
+    ]
     remaining = UNIT_MONOMIAL
     for monomial, weight in pairs[len(rates) + len(constraints) :]:
         remaining = times(remaining, monomial, weight)
     used = [
-        tuple(p for p in part if p[1] != 0) for part in (pairs[: len(rates)], pairs[len(rates) :][: len(constraints)])
+        tuple(p for p in part if p[1] != 0)
+        for part in (pairs[: len(rates)], pairs[len(rates) :][: len(constraints)])
     ]
     return WeightedTerm(term, used[0], used[1], remaining)

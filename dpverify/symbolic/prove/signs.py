@@ -30,7 +30,9 @@ from dpverify.symbolic.prove.facts import (
 _DEPTH = 4
 _MAX_OPERATIONS = 220
 _NO_FACTS = Facts()
-_decisions_left: ContextVar[list[int] | None] = ContextVar("decisions_left", default=None)
+_decisions_left: ContextVar[list[int] | None] = ContextVar(
+    "decisions_left", default=None
+)
 _CHOICES = (sympy.Piecewise, sympy.Max, sympy.Min, sympy.Abs)
 SignedFacts = tuple[tuple[Any, bool], ...]
 
@@ -78,11 +80,19 @@ def is_implied(relation: Any, facts: Facts) -> bool:
         return is_nonzero(relation.lhs - relation.rhs, facts)
     if isinstance(relation, sympy.And):
         return all(is_implied(part, facts) for part in relation.args)
-    return all(_prove_sign(difference, strict, facts) for difference, strict in differences(relation))
+    return all(
+        _prove_sign(difference, strict, facts)
+        for difference, strict in differences(relation)
+    )
 
 
 def _prove_sign(expr: Any, strict: bool, facts: Facts) -> bool:
-    return _prove(expr, strict, facts if facts.witnesses else with_witnesses(facts, symbols_of(expr)), _DEPTH)
+    return _prove(
+        expr,
+        strict,
+        facts if facts.witnesses else with_witnesses(facts, symbols_of(expr)),
+        _DEPTH,
+    )
 
 
 def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
@@ -103,13 +113,20 @@ def _proved(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
         return True
     if choices := _choices(expr):
         tried = depth > 0 and not facts.is_refuted(expr, strict)
-        return tried and (_by_terms(expr, strict, facts, depth) or _by_cases(expr, choices, strict, facts, depth))
+        return tried and (
+            _by_terms(expr, strict, facts, depth)
+            or _by_cases(expr, choices, strict, facts, depth)
+        )
     has_sign = expr.is_positive if strict else expr.is_nonnegative
     if has_sign is not None:
         return bool(has_sign)
     if isinstance(expr, sympy.exp):
         return True
-    if depth <= 0 or expr.count_ops() > _MAX_OPERATIONS or facts.is_refuted(expr, strict):
+    if (
+        depth <= 0
+        or expr.count_ops() > _MAX_OPERATIONS
+        or facts.is_refuted(expr, strict)
+    ):
         return False
     return (
         _by_terms(expr, strict, facts, depth)
@@ -124,8 +141,14 @@ def _proved(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
 
 def _without_known(expr: Any, facts: Facts) -> Any:
     """Remove factors and divisors that are positive by the facts."""
-    factors = [a for a in sympy.Mul.make_args(expr) if (a.base if a.is_Pow else a) not in facts.positive]
-    return sympy.Mul(*factors) if len(factors) < len(sympy.Mul.make_args(expr)) else expr
+    factors = [
+        a
+        for a in sympy.Mul.make_args(expr)
+        if (a.base if a.is_Pow else a) not in facts.positive
+    ]
+    return (
+        sympy.Mul(*factors) if len(factors) < len(sympy.Mul.make_args(expr)) else expr
+    )
 
 
 def _prove_number(expr: Any, strict: bool) -> bool:
@@ -139,7 +162,11 @@ def _prove_number(expr: Any, strict: bool) -> bool:
                 return False
     except (EvaluationError, TypeError):
         return False
-    return not strict and not expr.has(sympy.Sum, sympy.Integral) and sympy.simplify(expr) == 0
+    return (
+        not strict
+        and not expr.has(sympy.Sum, sympy.Integral)
+        and sympy.simplify(expr) == 0
+    )
 
 
 def _choices(expr: Any) -> set[Any]:
@@ -147,11 +174,22 @@ def _choices(expr: Any) -> set[Any]:
     if not expr.has(*_CHOICES):
         return set()
     choices = {expr} if isinstance(expr, _CHOICES) else set()
-    bound = {limit[0] for limit in expr.limits} if isinstance(expr, sympy.Sum | sympy.Integral) else set()
-    return choices | {node for arg in expr.args for node in _choices(arg) if bound.isdisjoint(symbols_of(node))}
+    bound = (
+        {limit[0] for limit in expr.limits}
+        if isinstance(expr, sympy.Sum | sympy.Integral)
+        else set()
+    )
+    return choices | {
+        node
+        for arg in expr.args
+        for node in _choices(arg)
+        if bound.isdisjoint(symbols_of(node))
+    }
 
 
-def _by_cases(expr: Any, choices: set[Any], strict: bool, facts: Facts, depth: int) -> bool:
+def _by_cases(
+    expr: Any, choices: set[Any], strict: bool, facts: Facts, depth: int
+) -> bool:
     """Replace a maximum, minimum, absolute value or case split by each of its values in turn."""
     node = min(choices, key=lambda a: (a.count_ops(), str(a)))
     for value, conditions in _branches(node):
@@ -168,12 +206,18 @@ def _by_cases(expr: Any, choices: set[Any], strict: bool, facts: Facts, depth: i
 
 def _branches(node: Any) -> list[tuple[Any, list[Any]]]:
     if isinstance(node, sympy.Piecewise):
-        return [(value, [] if condition is sympy.true else [condition]) for value, condition in node.args]
+        return [
+            (value, [] if condition is sympy.true else [condition])
+            for value, condition in node.args
+        ]
     if isinstance(node, sympy.Abs):
         (u,) = node.args
         return [(u, [u >= 0]), (-u, [u <= 0])]
     largest = isinstance(node, sympy.Max)
-    return [(a, [a >= b if largest else a <= b for b in node.args if b is not a]) for a in node.args]
+    return [
+        (a, [a >= b if largest else a <= b for b in node.args if b is not a])
+        for a in node.args
+    ]
 
 
 def _by_factors(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
@@ -184,7 +228,9 @@ def _by_factors(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
         if strict:
             return False
         even = exponent.is_Integer and exponent.is_even
-        return bool(even and exponent.is_positive and base.is_real) or _prove(base, False, facts, depth - 1)
+        return bool(even and exponent.is_positive and base.is_real) or _prove(
+            base, False, facts, depth - 1
+        )
     factors = expr if expr.is_Mul else sympy.factor_terms(expr)
     if not factors.is_Mul:
         factors = _factored(expr) if expr.is_Add and len(expr.args) < 12 else expr
@@ -220,20 +266,28 @@ def _by_fraction(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     denominator = common_denominator(expr)
     if denominator == 1:
         return False
-    numerator = expanded(sympy.Add(*(term * denominator for term in sympy.Add.make_args(expr))))
+    numerator = expanded(
+        sympy.Add(*(term * denominator for term in sympy.Add.make_args(expr)))
+    )
     for sign in (1, -1):
         if _prove(sign * denominator, True, facts, depth - 1):
             return _prove(sign * numerator, strict, facts, depth - 1)
     return False
 
 
-def _by_certificate(expr: Any, strict: bool, facts: Facts, depth: int, products: bool) -> bool:
+def _by_certificate(
+    expr: Any, strict: bool, facts: Facts, depth: int, products: bool
+) -> bool:
     return combine(expr, _everything_known(expr, facts, depth), strict, products)
 
 
 def _by_closed_powers(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     """Prove the sign with a symbol for ``(1 - x)**7`` instead of a polynomial of degree 7."""
-    powers = [p for p in expr.atoms(sympy.Pow) if p.base.is_Add and p.exp.is_Integer and p.exp > 1]
+    powers = [
+        p
+        for p in expr.atoms(sympy.Pow)
+        if p.base.is_Add and p.exp.is_Integer and p.exp > 1
+    ]
     if not powers:
         return False
     closed = {p: sympy.Dummy("power", real=True) for p in powers}
@@ -241,20 +295,37 @@ def _by_closed_powers(expr: Any, strict: bool, facts: Facts, depth: int) -> bool
     def prove(e: Any, strictly: bool) -> bool:
         return _prove(sympy.sympify(e), strictly, facts, depth - 1)
 
-    power_facts = tuple((f.xreplace(closed), flag) for p in powers for f, flag in facts_about(p, prove))
-    return combine(expr.xreplace(closed), _everything_known(expr, facts, depth) + power_facts, strict, products=False)
+    power_facts = tuple(
+        (f.xreplace(closed), flag) for p in powers for f, flag in facts_about(p, prove)
+    )
+    return combine(
+        expr.xreplace(closed),
+        _everything_known(expr, facts, depth) + power_facts,
+        strict,
+        products=False,
+    )
 
 
 @lru_cache(maxsize=2000)
 def _everything_known(expr: Any, facts: Facts, depth: int) -> SignedFacts:
     """Return the facts, the signs of symbols, and facts about the functions in the target and in related facts."""
-    pairs = [(f, True) for f in facts.positive] + [(f, False) for f in facts.nonnegative]
+    pairs = [(f, True) for f in facts.positive] + [
+        (f, False) for f in facts.nonnegative
+    ]
     symbols = set(symbols_of(expr))
     relevant: list[tuple[Any, bool]] = []
-    while len(subset := [(f, flag) for f, flag in pairs if not symbols.isdisjoint(symbols_of(f))]) > len(relevant):
+    while len(
+        subset := [
+            (f, flag) for f, flag in pairs if not symbols.isdisjoint(symbols_of(f))
+        ]
+    ) > len(relevant):
         relevant = subset
         symbols |= {s for f, _ in relevant for s in symbols_of(f)}
-    atoms = list(dict.fromkeys(a for e in (expr, *(f for f, _ in relevant)) for a in atoms_of(expanded(e))))
+    atoms = list(
+        dict.fromkeys(
+            a for e in (expr, *(f for f, _ in relevant)) for a in atoms_of(expanded(e))
+        )
+    )
 
     def prove(e: Any, strict: bool) -> bool:
         return _prove(sympy.sympify(e), strict, facts, depth - 1)
@@ -283,12 +354,18 @@ def _by_shift(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     """Replace each symbol by its lower bound plus a letter that sympy knows to be nonnegative, and prove the sign."""
     shifts: dict[Any, tuple[Any, Any]] = {}
     for s in sorted(symbols_of(expr), key=str):
-        bounds = [s - f for f in (*facts.nonnegative, *facts.positive) if (s - f).is_Rational]
+        bounds = [
+            s - f for f in (*facts.nonnegative, *facts.positive) if (s - f).is_Rational
+        ]
         if s.is_integer:
-            bounds = [sympy.ceiling(bound) for bound in bounds] + ([sympy.Integer(1)] if s.is_positive else [])
+            bounds = [sympy.ceiling(bound) for bound in bounds] + (
+                [sympy.Integer(1)] if s.is_positive else []
+            )
         if bounds and (max(bounds) != 0 or not s.is_nonnegative):
             shifts[s] = max(bounds), _above(s, max(bounds))
     if not shifts:
         return False
-    moved = expanded(expr.xreplace({s: bound + letter for s, (bound, letter) in shifts.items()}))
+    moved = expanded(
+        expr.xreplace({s: bound + letter for s, (bound, letter) in shifts.items()})
+    )
     return moved != expr and _prove(moved, strict, facts.shifted(shifts), depth - 1)

@@ -10,7 +10,12 @@ from typing import Any, Literal, Self
 
 import sympy
 
-from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, SetBits, Variable
+from dpverify.symbolic.expressions.ranges import (
+    AnyVector,
+    GaussianNorm,
+    SetBits,
+    Variable,
+)
 from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError
 from dpverify.symbolic.prove.signs import is_implied
 
@@ -23,16 +28,23 @@ def substitute(expr: Any, where: Substitution) -> Any:
 
     Bound indices are renamed so that none captures a substituted symbol.
     """
-    put = set[Any]().union(*(sympy.sympify(value).free_symbols for value in where.values()))
+    put = set[Any]().union(
+        *(sympy.sympify(value).free_symbols for value in where.values())
+    )
     expr = sympy.sympify(expr).replace(
-        lambda e: isinstance(e, sympy.Sum | sympy.Integral), partial(_apart, names={s.name for s in put})
+        lambda e: isinstance(e, sympy.Sum | sympy.Integral),
+        partial(_apart, names={s.name for s in put}),
     )
     dummies = {s: sympy.Dummy(s.name) for s in expr.free_symbols if s.name in where}
     applied = expr.xreplace(dummies).replace(
-        lambda e: isinstance(e, sympy.core.function.AppliedUndef) and str(e.func) in where,
+        lambda e: (
+            isinstance(e, sympy.core.function.AppliedUndef) and str(e.func) in where
+        ),
         lambda e: where[str(e.func)](*e.args),
     )
-    return applied.xreplace({dummy: sympy.sympify(where[s.name]) for s, dummy in dummies.items()})
+    return applied.xreplace(
+        {dummy: sympy.sympify(where[s.name]) for s, dummy in dummies.items()}
+    )
 
 
 def _apart(node: Any, names: set[str]) -> Any:
@@ -41,10 +53,14 @@ def _apart(node: Any, names: set[str]) -> Any:
     limits = list(node.limits)
     for k, (index, *ends) in enumerate(limits):
         if index.name in names and not isinstance(index, sympy.Dummy):
-            fresh = sympy.Dummy(index.name, **({"integer": True} if index.is_integer else {"real": True}))
+            fresh = sympy.Dummy(
+                index.name,
+                **({"integer": True} if index.is_integer else {"real": True}),
+            )
             body = body.xreplace({index: fresh})
             limits[:k] = [
-                (bound_index, *(end.xreplace({index: fresh}) for end in inner)) for bound_index, *inner in limits[:k]
+                (bound_index, *(end.xreplace({index: fresh}) for end in inner))
+                for bound_index, *inner in limits[:k]
             ]
             limits[k] = (fresh, *ends)
     return node.func(body, *limits)
@@ -56,7 +72,13 @@ class Condition(ABC):
 
     def substituted(self, where: Substitution) -> Self:
         """Return the condition with expressions substituted for symbols."""
-        return replace(self, **{part.name: substitute(getattr(self, part.name), where) for part in fields(self)})
+        return replace(
+            self,
+            **{
+                part.name: substitute(getattr(self, part.name), where)
+                for part in fields(self)
+            },
+        )
 
     def expressions(self) -> tuple[Any, ...]:
         """Return the expressions that must be defined for the condition to be meaningful."""
@@ -101,7 +123,9 @@ class ForAll(Condition):
 
     def is_met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Test whether the facts and the range of the index imply the relation."""
-        inside = [self.index >= self.lo] + ([] if self.hi == sympy.oo else [self.index <= self.hi])
+        inside = [self.index >= self.lo] + (
+            [] if self.hi == sympy.oo else [self.index <= self.hi]
+        )
         try:
             range_facts = facts.assume(inside)
         except FalseAssumptionError:
@@ -135,7 +159,9 @@ class IsRandom(Condition):
     def is_met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Test whether the declarations make the expression a random variable."""
         law = variables.get(str(self.variable))
-        return isinstance(law, AnyVector | GaussianNorm) or IsVector(self.variable).is_met(facts, variables)
+        return isinstance(law, AnyVector | GaussianNorm) or IsVector(
+            self.variable
+        ).is_met(facts, variables)
 
     def __str__(self) -> str:
         return f"{self.variable} is declared as a random variable or vector"
@@ -149,12 +175,20 @@ class IsVector(Condition):
 
     def is_met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Test whether the expression is linear in declared vectors."""
-        vectors = [s for s in self.variable.free_symbols if isinstance(variables.get(s.name), AnyVector)]
+        vectors = [
+            s
+            for s in self.variable.free_symbols
+            if isinstance(variables.get(s.name), AnyVector)
+        ]
         if not vectors:
             return False
         slopes = [sympy.diff(self.variable, v) for v in vectors]
         linear_part = sum(slope * v for slope, v in zip(slopes, vectors, strict=True))
-        random = {s for s in self.variable.free_symbols if isinstance(variables.get(s.name), AnyVector | GaussianNorm)}
+        random = {
+            s
+            for s in self.variable.free_symbols
+            if isinstance(variables.get(s.name), AnyVector | GaussianNorm)
+        }
         constant = all(slope.free_symbols.isdisjoint(random) for slope in slopes)
         return constant and bool(sympy.expand(self.variable - linear_part) == 0)
 
@@ -193,7 +227,9 @@ class AreSetBits(Condition):
     def is_met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Test whether the function is declared to list the set bits of an equal integer."""
         declared = variables.get(str(self.position.func))
-        return isinstance(declared, SetBits) and sympy.expand(declared.of - self.of) == 0
+        return (
+            isinstance(declared, SetBits) and sympy.expand(declared.of - self.of) == 0
+        )
 
     def __str__(self) -> str:
         return f"{self.position.func} is declared as SetBits({self.of})"
@@ -212,7 +248,12 @@ class Instance:
         """Return the instance with expressions substituted for variables. The conditions are not checked yet."""
         lhs = substitute(self.lhs, where)
         rhs = substitute(self.rhs, where)
-        return Instance(lhs, self.relation, rhs, tuple(c.substituted(where) for c in self.conditions))
+        return Instance(
+            lhs,
+            self.relation,
+            rhs,
+            tuple(c.substituted(where) for c in self.conditions),
+        )
 
 
 def at_most(lhs: Any, rhs: Any) -> Instance:
@@ -233,8 +274,10 @@ class Rule:
     sides: Instance  # the two sides, in symbols and (for summands) undefined functions
     proof: str  # why the rule is true, in a sentence or two
     conditions: tuple[Condition, ...] = ()  # conditions that an instance must satisfy
-    ranges: Mapping[str, Variable] = field(default_factory=dict)  # ranges of its variables in the rule's test
-    functions: Mapping[str, Any] = field(default_factory=dict)  # values of its functions in the rule's test
+    # ranges of its variables in the rule's test
+    ranges: Mapping[str, Variable] = field(default_factory=dict)
+    # values of its functions in the rule's test
+    functions: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def variables(self) -> frozenset[str]:

@@ -6,7 +6,14 @@ from sympy import Dummy, Function, Integer, Lambda, Mod, Rational, Sum, Symbol, 
 
 from dpverify.symbolic.expressions.functions import Bit, Log2, PopCount
 from dpverify.symbolic.expressions.ranges import SetBits, integer, real
-from dpverify.symbolic.rules.base import AreSetBits, Holds, IsInteger, Rule, at_most, equal
+from dpverify.symbolic.rules.base import (
+    AreSetBits,
+    Holds,
+    IsInteger,
+    Rule,
+    at_most,
+    equal,
+)
 
 s, n, R, k = (Symbol(name, integer=True) for name in "snRk")
 x = Symbol("x", real=True)
@@ -74,7 +81,14 @@ RULES = (
         "remainder-below-set-bit",
         equal(Mod(s, 2 ** pos(k)), Sum(2 ** pos(j), (j, 1, k - 1))),
         "The remainder modulo 2**p is the number that the bits below p make; those set are the k - 1 earlier ones.",
-        (AreSetBits(pos(k), s), Holds(s >= 0), Holds(k >= 1), Holds(k <= PopCount(s)), IsInteger(s), IsInteger(k)),
+        (
+            AreSetBits(pos(k), s),
+            Holds(s >= 0),
+            Holds(k >= 1),
+            Holds(k <= PopCount(s)),
+            IsInteger(s),
+            IsInteger(k),
+        ),
         {"s": _SOME, "k": integer(1, 12), "pos": SetBits(s)},
     ),
     Rule(
@@ -88,7 +102,14 @@ RULES = (
         "set-bits-apart",
         at_most(k - 1, pos(k)),
         "The positions are integers, at least 0, and increase by at least 1 from one to the next.",
-        (AreSetBits(pos(k), s), Holds(s >= 0), Holds(k >= 1), Holds(k <= PopCount(s)), IsInteger(s), IsInteger(k)),
+        (
+            AreSetBits(pos(k), s),
+            Holds(s >= 0),
+            Holds(k >= 1),
+            Holds(k <= PopCount(s)),
+            IsInteger(s),
+            IsInteger(k),
+        ),
         {"s": _SOME, "k": integer(1, 12), "pos": SetBits(s)},
     ),
     Rule(

@@ -5,8 +5,23 @@ from __future__ import annotations
 from sympy import Symbol, sqrt
 
 from dpverify.symbolic.expressions.functions import Inner, Moment, Norm
-from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Variable, integer, real
-from dpverify.symbolic.rules.base import Holds, IsGaussianNorm, IsInteger, IsRandom, IsVector, Rule, at_most, equal
+from dpverify.symbolic.expressions.ranges import (
+    AnyVector,
+    GaussianNorm,
+    Variable,
+    integer,
+    real,
+)
+from dpverify.symbolic.rules.base import (
+    Holds,
+    IsGaussianNorm,
+    IsInteger,
+    IsRandom,
+    IsVector,
+    Rule,
+    at_most,
+    equal,
+)
 
 X = Symbol("X")
 u = Symbol("u")
@@ -15,7 +30,11 @@ d = Symbol("d", integer=True)
 v = Symbol("v", real=True)
 
 _LAW = (IsGaussianNorm(X, d, v), Holds(d >= 1), Holds(v >= 0), IsInteger(d))
-_GAUSSIAN: dict[str, Variable] = {"d": integer(1, 40), "v": real(0, 9), "X": GaussianNorm(d, v)}
+_GAUSSIAN: dict[str, Variable] = {
+    "d": integer(1, 40),
+    "v": real(0, 9),
+    "X": GaussianNorm(d, v),
+}
 
 RULES = (
     Rule(

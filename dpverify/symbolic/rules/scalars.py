@@ -152,7 +152,12 @@ RULES = (
         at_most(x**2 / 2 + b * x, c),
         "x is at most the positive root sqrt(b**2 + 2*c) - b, and the left side rises with x. Said of reciprocals, "
         "as bounds on the scale of noise are.",
-        (Holds(x > 0), Holds(b >= 0), Holds(c > 0), Holds(1 / x >= 1 / (sqrt(b**2 + 2 * c) - b))),
+        (
+            Holds(x > 0),
+            Holds(b >= 0),
+            Holds(c > 0),
+            Holds(1 / x >= 1 / (sqrt(b**2 + 2 * c) - b)),
+        ),
         {"x": real(0, 5, open_lo=True), "b": _NONNEGATIVE, "c": _POSITIVE},
     ),
     Rule(

@@ -19,7 +19,15 @@ from dpverify.symbolic.expressions.functions import Binomial
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.rules.base import Condition, ForAll, Holds, IsInteger, Rule, at_most, equal
+from dpverify.symbolic.rules.base import (
+    Condition,
+    ForAll,
+    Holds,
+    IsInteger,
+    Rule,
+    at_most,
+    equal,
+)
 
 a, b, d, p, r, s, u, v, x, y = (Symbol(name, real=True) for name in "abdprsuvxy")
 low = Symbol("low", real=True)
@@ -64,16 +72,22 @@ class BernsteinOrder(Condition):
 
     def is_met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Test whether all coefficients are rational and nonnegative. The degree is not raised."""
-        return bool(self.coefficients) and all(coefficient >= 0 for coefficient in self.coefficients)
+        return bool(self.coefficients) and all(
+            coefficient >= 0 for coefficient in self.coefficients
+        )
 
     @property
     def coefficients(self) -> list[Any]:
         """Bernstein coefficients of the difference; empty unless the ends and the coefficients are rational."""
         unit = Dummy("unit")
-        ends_known = self.variable.is_Symbol and self.low.is_Rational and self.high.is_Rational
+        ends_known = (
+            self.variable.is_Symbol and self.low.is_Rational and self.high.is_Rational
+        )
         if not ends_known or not self.low < self.high:
             return []
-        moved = (self.large - self.small).xreplace({self.variable: self.low + (self.high - self.low) * unit})
+        moved = (self.large - self.small).xreplace(
+            {self.variable: self.low + (self.high - self.low) * unit}
+        )
         try:
             monomial_coefficients = sympy.Poly(moved, unit).all_coeffs()[::-1]
         except sympy.PolynomialError:
@@ -82,7 +96,10 @@ class BernsteinOrder(Condition):
             return []
         degree = len(monomial_coefficients) - 1
         shares = (
-            [monomial_coefficients[k] * Rational(comb(place, k), comb(degree, k)) for k in range(place + 1)]
+            [
+                monomial_coefficients[k] * Rational(comb(place, k), comb(degree, k))
+                for k in range(place + 1)
+            ]
             for place in range(degree + 1)
         )
         return [sum(share, Integer(0)) for share in shares]

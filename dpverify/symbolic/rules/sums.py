@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 import sympy
-from sympy import Dummy, Function, Integer, Integral, Lambda, Piecewise, Sum, Symbol, exp, oo, pi, sqrt
+from sympy import (
+    Dummy,
+    Function,
+    Integer,
+    Integral,
+    Lambda,
+    Piecewise,
+    Sum,
+    Symbol,
+    exp,
+    oo,
+    pi,
+    sqrt,
+)
 
 from dpverify.symbolic.expressions.ranges import integer, real
 from dpverify.symbolic.rules.base import ForAll, Holds, IsInteger, Rule, at_most, equal
@@ -53,7 +66,12 @@ RULES = (
         "sum-at-most",
         at_most(Sum(f(i), (i, lo, hi)), (hi - lo + 1) * c),
         "Each of the hi - lo + 1 terms is at most c.",
-        (ForAll(i, lo, hi, f(i) <= c), Holds(hi - lo + 1 >= 0), IsInteger(lo), IsInteger(hi)),
+        (
+            ForAll(i, lo, hi, f(i) <= c),
+            Holds(hi - lo + 1 >= 0),
+            IsInteger(lo),
+            IsInteger(hi),
+        ),
         {"lo": integer(-3, 5), "hi": integer(-3, 30), "c": real(1, 2)},
         {"f": _EXAMPLE},
     ),
@@ -61,7 +79,13 @@ RULES = (
         "sum-extend",
         at_most(Sum(f(i), (i, lo, hi)), Sum(f(i), (i, lo, more))),
         "The terms added are nonnegative.",
-        (ForAll(i, lo, more, f(i) >= 0), Holds(hi <= more), IsInteger(lo), IsInteger(hi), IsInteger(more)),
+        (
+            ForAll(i, lo, more, f(i) >= 0),
+            Holds(hi <= more),
+            IsInteger(lo),
+            IsInteger(hi),
+            IsInteger(more),
+        ),
         {"lo": integer(-3, 5), "hi": integer(-3, 30), "more": integer(-3, 40)},
         {"f": _EXAMPLE},
     ),
@@ -75,9 +99,17 @@ RULES = (
     ),
     Rule(
         "sum-split",
-        equal(Sum(f(i), (i, lo, hi)), Sum(f(i), (i, lo, m)) + Sum(f(i), (i, m + 1, hi))),
+        equal(
+            Sum(f(i), (i, lo, hi)), Sum(f(i), (i, lo, m)) + Sum(f(i), (i, m + 1, hi))
+        ),
         "The terms up to m, and those after it.",
-        (Holds(lo <= m + 1), Holds(m <= hi), IsInteger(lo), IsInteger(hi), IsInteger(m)),
+        (
+            Holds(lo <= m + 1),
+            Holds(m <= hi),
+            IsInteger(lo),
+            IsInteger(hi),
+            IsInteger(m),
+        ),
         {"lo": integer(-3, 5), "hi": integer(-3, 30), "m": integer(-4, 30)},
         {"f": _EXAMPLE},
     ),
@@ -99,7 +131,10 @@ RULES = (
     ),
     Rule(
         "guarded-sum",
-        equal(Piecewise((Sum(f(i), (i, lo, hi)), hi >= lo), (0, True)), Sum(f(i), (i, lo, hi))),
+        equal(
+            Piecewise((Sum(f(i), (i, lo, hi)), hi >= lo), (0, True)),
+            Sum(f(i), (i, lo, hi)),
+        ),
         "A sum over no integers is 0.",
         (IsInteger(lo), IsInteger(hi)),
         {"lo": integer(-3, 5), "hi": integer(-4, 30)},
@@ -115,7 +150,10 @@ RULES = (
     ),
     Rule(
         "convolution-from-end",
-        equal(Sum(c**i * x ** (hi - i), (i, 0, hi)), c**hi * Sum(c ** (-i) * x**i, (i, 0, hi))),
+        equal(
+            Sum(c**i * x ** (hi - i), (i, 0, hi)),
+            c**hi * Sum(c ** (-i) * x**i, (i, 0, hi)),
+        ),
         "i -> hi - i maps the range onto itself, and c**(hi - i) = c**hi * c**(-i).",
         (Holds(c > 0), IsInteger(hi)),
         {"c": real(0, 2, open_lo=True), "x": real(-1, 2), "hi": integer(-3, 20)},
@@ -129,7 +167,12 @@ RULES = (
     ),
     Rule(
         "gaussian-integral",
-        equal(Integral(exp(k - (v - c) ** 2 / (2 * s**2)) / (s * sqrt(2 * pi)), (v, -oo, oo)), exp(k)),
+        equal(
+            Integral(
+                exp(k - (v - c) ** 2 / (2 * s**2)) / (s * sqrt(2 * pi)), (v, -oo, oo)
+            ),
+            exp(k),
+        ),
         "A Gaussian density of mean c and standard deviation s integrates to 1.",
         (Holds(s > 0),),
         {"k": real(-5, 5), "c": real(-5, 5), "s": real(0, 5, open_lo=True)},

@@ -15,12 +15,16 @@ from dpverify.privacy.conversions import zcdp_epsilon
 from dpverify.train import Request, train
 from tests.for_each import for_each
 
-PRIVATE = sorted(name for name, one in ALGORITHMS.items() if one.is_private and name != "dp-agd")
+PRIVATE = sorted(
+    name for name, one in ALGORITHMS.items() if one.is_private and name != "dp-agd"
+)
 SIZE = ProblemSize(examples=500, dimension=10)
 
 
 @for_each("name", PRIVATE)
-def test_the_lower_bound_is_below_the_upper_one_which_is_the_certified_epsilon(name: str) -> None:
+def test_the_lower_bound_is_below_the_upper_one_which_is_the_certified_epsilon(
+    name: str,
+) -> None:
     method = ALGORITHMS[name]
     settings = method.complete({"epochs": 1, "sigma": 2.0}, SIZE.examples)
     bounds = method.epsilon_bounds(settings, SIZE, 1e-5)
@@ -36,7 +40,9 @@ def test_budgets_of_dp_agd_follow_from_epsilon_and_are_certified() -> None:
     assert DP_AGD.epsilon_bounds(settings, SIZE, 1e-5).lower <= upper
 
 
-def test_dp_agd_trains_for_an_epsilon_and_asks_for_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_dp_agd_trains_for_an_epsilon_and_asks_for_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     result = train(Request(DP_AGD, epsilon=4.0, delta=1e-5, steps=20))
     assert result.path[-1].loss < result.path[0].loss
     assert result.constants.node_std.keys() == {"first direction", "choice"}

@@ -26,7 +26,9 @@ def problem_with_a_long_row(k: int) -> LogisticRegression:
     x = rng.standard_normal((200, 12))
     x[0] = np.linalg.svd(MODULE.embedding(k, 12, 0))[2][0]
     x /= np.linalg.norm(x, axis=1, keepdims=True)
-    return LogisticRegression(x, (rng.random(200) < 0.5).astype(float), lam=0.0, radius=1.0 + 1e-12)
+    return LogisticRegression(
+        x, (rng.random(200) < 0.5).astype(float), lam=0.0, radius=1.0 + 1e-12
+    )
 
 
 def test_the_products_of_the_model_are_those_of_the_base_and_no_row_is_long() -> None:
@@ -41,21 +43,29 @@ def test_the_products_of_the_model_are_those_of_the_base_and_no_row_is_long() ->
     run = EMBEDDED.start(problem, settings)
     run.advance(7)
     run.advance()
-    base: Any = SPIDER_BOOST.start(LogisticRegression(rows, problem.y, 0.0, radius=1.0), EMBEDDED.inner(settings))
+    base: Any = SPIDER_BOOST.start(
+        LogisticRegression(rows, problem.y, 0.0, radius=1.0), EMBEDDED.inner(settings)
+    )
     base.advance()
     assert run.t == settings.steps
-    assert np.allclose(problem.x @ run.w, problem.x @ phi.T @ base.w, rtol=1e-12, atol=1e-15)
+    assert np.allclose(
+        problem.x @ run.w, problem.x @ phi.T @ base.w, rtol=1e-12, atol=1e-15
+    )
     assert np.linalg.norm(run.w) > 0.0
 
 
-def test_a_row_that_stays_long_is_refused_and_a_large_embedding_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_that_stays_long_is_refused_and_a_large_embedding_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     problem = problem_with_a_long_row(3)
     settings = EMBEDDED.complete({"embedding": 12, "epochs": 1}, 200)
     run = EMBEDDED.start(problem, settings)
     run.advance()
     assert np.array_equal(run.w, run.inner.w)
     settings = EMBEDDED.complete({"embedding": 3}, 200)
-    monkeypatch.setitem(type(EMBEDDED).projected.__globals__, "embedded_rows", lambda x, phi: x @ phi.T)
+    monkeypatch.setitem(
+        type(EMBEDDED).projected.__globals__, "embedded_rows", lambda x, phi: x @ phi.T
+    )
     with pytest.raises(ValueError, match="norm at most"):
         EMBEDDED.start(problem, settings)
 
@@ -65,14 +75,22 @@ def test_the_guarantee_is_that_of_the_base() -> None:
     settings = EMBEDDED.complete({"sigma": 4.0}, 200)
     inner = SPIDER_BOOST.complete({"sigma": 4.0}, 200)
     assert EMBEDDED.inner(settings) == inner
-    assert EMBEDDED.epsilon_bounds(settings, size, 1e-5) == SPIDER_BOOST.epsilon_bounds(inner, size, 1e-5)
-    assert EMBEDDED.sigma(settings, size, 1.0, 1e-5) == SPIDER_BOOST.sigma(inner, size, 1.0, 1e-5)
+    assert EMBEDDED.epsilon_bounds(settings, size, 1e-5) == SPIDER_BOOST.epsilon_bounds(
+        inner, size, 1e-5
+    )
+    assert EMBEDDED.sigma(settings, size, 1.0, 1e-5) == SPIDER_BOOST.sigma(
+        inner, size, 1.0, 1e-5
+    )
     with pytest.raises(ArgumentError, match="two classes"):
         EMBEDDED.start("no problem", settings)
 
 
-def test_the_command_line_has_the_dimension_of_the_embedding(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["train", TARGET, "--embedding", "8", "--epochs", "1", "--no-figure"]) == 0
+def test_the_command_line_has_the_dimension_of_the_embedding(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert (
+        main(["train", TARGET, "--embedding", "8", "--epochs", "1", "--no-figure"]) == 0
+    )
     assert "k = 8" in capsys.readouterr().out
     assert main(["train", TARGET, "--embedding", "0", "--no-figure"]) == 2
     assert "embedding must be an integer, at least 1" in capsys.readouterr().err

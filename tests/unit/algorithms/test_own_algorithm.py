@@ -27,28 +27,60 @@ def test_its_file_is_short() -> None:
     assert len(EXAMPLE.read_text().splitlines()) <= 80
 
 
-def test_it_is_trained_with_the_noise_that_its_accountant_asks_for(tmp_path: Path, capsys: Capture) -> None:
+def test_it_is_trained_with_the_noise_that_its_accountant_asks_for(
+    tmp_path: Path, capsys: Capture
+) -> None:
     file = tmp_path / "run.json"
-    words = ["--steps", "20", "--epsilon", "2", "--delta", "1e-5", "--no-figure", "--json", str(file)]
+    words = [
+        "--steps",
+        "20",
+        "--epsilon",
+        "2",
+        "--delta",
+        "1e-5",
+        "--no-figure",
+        "--json",
+        str(file),
+    ]
     assert main(["train", TARGET, *words]) == 0
     run = json.loads(file.read_text())
     assert run["algorithm"] == "my-descent"
     assert dv.epsilon(run["settings"]["sigma"], 1e-5, steps=20).upper <= 2.0
     assert "eta = 1" in capsys.readouterr().out
-    assert train(Request(TARGET, steps=20, sigma=run["settings"]["sigma"])).w == run["w"]
+    assert (
+        train(Request(TARGET, steps=20, sigma=run["settings"]["sigma"])).w == run["w"]
+    )
     assert main(["train", TARGET, "--gamma", "0.5"]) == 2
     assert "Unknown option" in capsys.readouterr().err
 
 
 def test_it_is_calibrated(tmp_path: Path) -> None:
     file = tmp_path / "c.json"
-    words = ["--n", "1000", "--steps", "20", "--epsilon", "2", "--delta", "1e-5", "--json", str(file)]
+    words = [
+        "--n",
+        "1000",
+        "--steps",
+        "20",
+        "--epsilon",
+        "2",
+        "--delta",
+        "1e-5",
+        "--json",
+        str(file),
+    ]
     assert main(["calibrate", TARGET, *words]) == 0
     assert json.loads(file.read_text())["sigma"] == dv.sigma(2.0, 1e-5, steps=20)
 
 
 def test_it_is_compared_after_the_usual_methods() -> None:
-    asked: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-4, "n": 60, "epochs": 2, "seeds": 2, "standardise": False}
+    asked: dict[str, Any] = {
+        "epsilon": 2.0,
+        "delta": 1e-4,
+        "n": 60,
+        "epochs": 2,
+        "seeds": 2,
+        "standardise": False,
+    }
     result = compare(CompareRequest(**asked, also=(TARGET,)))
     usual = compare(CompareRequest(**asked))
     assert result.methods[:-1] == usual.methods
@@ -80,7 +112,9 @@ def test_a_claim_that_its_noise_does_not_keep_is_refuted(tmp_path: Path) -> None
         ("nowhere.py:X", "there is no such file nowhere.py"),
     ],
 )
-def test_what_is_no_algorithm_is_refused_in_one_line(target: str, rule: str, capsys: Capture) -> None:
+def test_what_is_no_algorithm_is_refused_in_one_line(
+    target: str, rule: str, capsys: Capture
+) -> None:
     assert main(["train", target]) == 2
     message = capsys.readouterr().err
     assert rule in message
@@ -104,7 +138,11 @@ class Entry:
 def test_another_package_registers_algorithms(monkeypatch: pytest.MonkeyPatch) -> None:
     own = registry.algorithm_named(TARGET)
     entries = [Entry("own", own), Entry("broken", SystemExit(3)), Entry("number", 7)]
-    monkeypatch.setattr(registry, "entry_points", lambda group: entries if group == registry.GROUP else [])
+    monkeypatch.setattr(
+        registry,
+        "entry_points",
+        lambda group: entries if group == registry.GROUP else [],
+    )
     monkeypatch.setattr(registry, "UNUSABLE", {})
     assert [*registry.all_algorithms()][-1] is own
     for name in ("broken", "number"):

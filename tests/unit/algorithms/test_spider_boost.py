@@ -21,7 +21,14 @@ from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.targets import load_object
 
-FILE = Path(__file__).parents[3] / "docs" / "examples" / "arora2023" / "arora2023" / "spider_boost.py"
+FILE = (
+    Path(__file__).parents[3]
+    / "docs"
+    / "examples"
+    / "arora2023"
+    / "arora2023"
+    / "spider_boost.py"
+)
 TARGET = f"{FILE}:SPIDER_BOOST"
 SPIDER_BOOST = algorithm_named(TARGET)
 MODULE: Any = load_object(TARGET)[1]
@@ -41,7 +48,9 @@ def logistic_rows(problem: LogisticRegression, w: Vector, batch: Any) -> Matrix:
 def shortened_mean(rows: Matrix, length: float) -> Vector:
     """Mean of rows that are shortened to a length."""
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    mean: Vector = (rows * np.minimum(1.0, length / np.maximum(norms, 1e-300))).mean(axis=0)
+    mean: Vector = (rows * np.minimum(1.0, length / np.maximum(norms, 1e-300))).mean(
+        axis=0
+    )
     return mean
 
 
@@ -60,16 +69,33 @@ def by_the_box(problem: LogisticRegression, s: Any, seed: int) -> tuple[Matrix, 
     estimate = np.zeros(d)
     for t in range(s.steps):
         size = s.batch if t % s.phase else s.first_batch
-        batch = np.arange(n) if size == n else batches.choice(n, size, replace=False, shuffle=False)
+        batch = (
+            np.arange(n)
+            if size == n
+            else batches.choice(n, size, replace=False, shuffle=False)
+        )
         now = logistic_rows(problem, w[t], batch)
-        penalty = problem.gradient(w[t]) - logistic_rows(problem, w[t], np.arange(n)).mean(axis=0)
+        penalty = problem.gradient(w[t]) - logistic_rows(
+            problem, w[t], np.arange(n)
+        ).mean(axis=0)
         if t % s.phase == 0:
-            estimate = shortened_mean(now, 1.0) + penalty + sigma_1 * noise.standard_normal(d)
+            estimate = (
+                shortened_mean(now, 1.0) + penalty + sigma_1 * noise.standard_normal(d)
+            )
         else:
             moved = float(np.linalg.norm(w[t] - w[t - 1]))
-            change = shortened_mean(now - logistic_rows(problem, w[t - 1], batch), min(L_1 * moved, 2.0))
-            penalty -= problem.gradient(w[t - 1]) - logistic_rows(problem, w[t - 1], np.arange(n)).mean(axis=0)
-            estimate = estimate + change + penalty + min(sigma_2 * moved, most) * noise.standard_normal(d)
+            change = shortened_mean(
+                now - logistic_rows(problem, w[t - 1], batch), min(L_1 * moved, 2.0)
+            )
+            penalty -= problem.gradient(w[t - 1]) - logistic_rows(
+                problem, w[t - 1], np.arange(n)
+            ).mean(axis=0)
+            estimate = (
+                estimate
+                + change
+                + penalty
+                + min(sigma_2 * moved, most) * noise.standard_normal(d)
+            )
         w.append(w[t] - eta * estimate)
     return np.array(w), w[1 + int(generator(seed, 6).integers(s.steps))]
 
@@ -80,7 +106,9 @@ def test_a_run_has_the_iterates_of_the_box_and_its_noise_follows_the_law() -> No
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     problem = LogisticRegression(x, (rng.random(50) < 0.5).astype(float), lam=0.01)
     for request in ({}, {"first_batch": 20, "phase": 3, "batch": 5}, {"phase": 1}):
-        settings = SPIDER_BOOST.complete({"steps": 25, "sigma": 0.3, "eta": 3.0, **request}, 50)
+        settings = SPIDER_BOOST.complete(
+            {"steps": 25, "sigma": 0.3, "eta": 3.0, **request}, 50
+        )
         run: Any = SPIDER_BOOST.start(problem, settings)
         run.advance()
         iterates, output = by_the_box(problem, settings, 0)
@@ -92,11 +120,14 @@ def test_a_run_has_the_iterates_of_the_box_and_its_noise_follows_the_law() -> No
 
 def law_violations(spider: Callable[..., Any]) -> set[str]:
     """Compare noise and sensitivity of the state of Algorithm 2 with the law that the accountant assumes."""
-    return {text for eta in (0.01, 0.4) for text in violations_at(eta, spider)}  # with 0.4, changes are cut at 2 L_0
+    # with 0.4, changes are cut at 2 L_0
+    return {text for eta in (0.01, 0.4) for text in violations_at(eta, spider)}
 
 
 def violations_at(eta: float, spider: Callable[..., Any]) -> Iterator[str]:
-    p = MODULE.SpiderParameters(6, 3, BATCH, BATCH, eta, 1.3, 2.0, 3.0, lipschitz=LIPSCHITZ)
+    p = MODULE.SpiderParameters(
+        6, 3, BATCH, BATCH, eta, 1.3, 2.0, 3.0, lipschitz=LIPSCHITZ
+    )
     batch = np.arange(BATCH)
     rng = np.random.default_rng(2)
     quiet = MODULE.GivenRows(np.zeros((BATCH, DIMENSION)))
@@ -106,10 +137,17 @@ def violations_at(eta: float, spider: Callable[..., Any]) -> Iterator[str]:
     state = spider(p, np.zeros(DIMENSION))
     old = state.w.copy()
     for t in range(6):
-        length = min(1.3 * float(np.linalg.norm(state.w - old)), 2 * LIPSCHITZ) if t % 3 else LIPSCHITZ
+        length = (
+            min(1.3 * float(np.linalg.norm(state.w - old)), 2 * LIPSCHITZ)
+            if t % 3
+            else LIPSCHITZ
+        )
         old = state.w.copy()
         unit = rng.standard_normal(DIMENSION)
-        released = [deepcopy(state).step(rows, batch, unit) for rows in (long_rows, neighbouring)]
+        released = [
+            deepcopy(state).step(rows, batch, unit)
+            for rows in (long_rows, neighbouring)
+        ]
         sensitivity = 2 * length / BATCH
         noise = state.step(quiet, batch, unit) / (sensitivity * (3.0 if t % 3 else 2.0))
         yield from step_violations(t, (released[0] - released[1]) / sensitivity, noise)
@@ -133,7 +171,12 @@ def assert_law_is_tested() -> None:
 
     class ForgetsLength(MODULE.Spider):  # type: ignore[misc]  # as above
         def deviation(self, size: int) -> float:
-            return (self.parameters.multiplier if self.t % 3 else 2.0) * 2.0 * LIPSCHITZ / size
+            return (
+                (self.parameters.multiplier if self.t % 3 else 2.0)
+                * 2.0
+                * LIPSCHITZ
+                / size
+            )
 
     class ClipsAtTwice(MODULE.Spider):  # type: ignore[misc]  # as above
         @property
@@ -147,11 +190,15 @@ def assert_law_is_tested() -> None:
     assert law_violations(MODULE.Spider) == set()
     assert law_violations(Quiet) == {f"the noise of step {t}" for t in range(6)}
     assert law_violations(ForgetsLength) == {f"the noise of step {t}" for t in later}
-    assert law_violations(ClipsAtTwice) == {f"what one example changes in step {t}" for t in later}
+    assert law_violations(ClipsAtTwice) == {
+        f"what one example changes in step {t}" for t in later
+    }
 
 
 @pytest.mark.slow
-def test_it_is_calibrated_trained_audited_and_tested(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_calibrated_trained_audited_and_tested(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     size = MODULE.ProblemSize(1000, 10)
     settings = SPIDER_BOOST.complete({"steps": 60}, 1000)
     sigma = SPIDER_BOOST.sigma(settings, size, 1.0, 1e-5)
@@ -160,13 +207,43 @@ def test_it_is_calibrated_trained_audited_and_tested(tmp_path: Path, capsys: pyt
     assert 0.9 < bounds.lower <= bounds.upper <= 1.0
     assert bounds.upper == SPIDER_BOOST.epsilon(at_sigma, size, 1e-5) > 0.9999
     file = tmp_path / "c.json"
-    words = ["--n", "1000", "--steps", "60", "--epsilon", "1", "--delta", "1e-5", "--json", str(file)]
+    words = [
+        "--n",
+        "1000",
+        "--steps",
+        "60",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-5",
+        "--json",
+        str(file),
+    ]
     assert main(["calibrate", TARGET, *words]) == 0
     assert json.loads(file.read_text())["sigma"] == sigma
-    assert main(["train", TARGET, "--steps", "20", "--sigma", "1", "--delta", "1e-5", "--no-figure"]) == 0
+    assert (
+        main(
+            [
+                "train",
+                TARGET,
+                "--steps",
+                "20",
+                "--sigma",
+                "1",
+                "--delta",
+                "1e-5",
+                "--no-figure",
+            ]
+        )
+        == 0
+    )
     assert "change per unit of length" in capsys.readouterr().out
     assert main(["conform", TARGET]) == 0
     assert main(["audit", TARGET, "--n", "1000"]) == 0
     copy = tmp_path / "quiet_spider.py"
-    copy.write_text(FILE.read_text().replace("* 2.0 * self.bound / size", "* 0.5 * self.bound / size"))
+    copy.write_text(
+        FILE.read_text().replace(
+            "* 2.0 * self.bound / size", "* 0.5 * self.bound / size"
+        )
+    )
     assert main(["audit", f"{copy}:SPIDER_BOOST", "--n", "1000"]) == 1

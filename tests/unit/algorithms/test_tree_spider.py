@@ -18,7 +18,12 @@ from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Indices, Vector
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.targets import load_object
-from tests.unit.algorithms.test_spider_boost import FILE, logistic_rows, shortened_mean, step_violations
+from tests.unit.algorithms.test_spider_boost import (
+    FILE,
+    logistic_rows,
+    shortened_mean,
+    step_violations,
+)
 
 TARGET = f"{FILE.with_name('tree_spider.py')}:TREE_SPIDER"
 TREE_SPIDER = algorithm_named(TARGET)
@@ -54,7 +59,11 @@ class Box:
     def round(self) -> None:
         rows = logistic_rows(self.problem, self.w, self.batch(self.s.first_batch))
         unit = self.noise.standard_normal(len(self.w))
-        root = shortened_mean(rows, 1.0) + self.penalty(self.w) + 2 * self.s.sigma / self.s.first_batch * unit
+        root = (
+            shortened_mean(rows, 1.0)
+            + self.penalty(self.w)
+            + 2 * self.s.sigma / self.s.first_batch * unit
+        )
         self.descend(0, root, self.w)
 
     def descend(self, depth: int, estimate: Vector, point: Vector) -> None:
@@ -68,11 +77,15 @@ class Box:
         self.descend(depth + 1, estimate, point)
         batch = self.batch(s.first_batch // 2 ** (depth + 1))
         new = self.w
-        rows = logistic_rows(self.problem, new, batch) - logistic_rows(self.problem, point, batch)
+        rows = logistic_rows(self.problem, new, batch) - logistic_rows(
+            self.problem, point, batch
+        )
         std = s.sigma * 2 * 2 ** (s.depth / 2) * s.beta / s.first_batch
         noise = std * self.noise.standard_normal(len(new))
         change = shortened_mean(rows, 2 ** (s.depth / 2 - depth - 1) * s.beta) + noise
-        self.descend(depth + 1, estimate + change + self.penalty(new) - self.penalty(point), new)
+        self.descend(
+            depth + 1, estimate + change + self.penalty(new) - self.penalty(point), new
+        )
 
 
 def test_a_run_has_the_iterates_of_the_box_one_gaussian_mechanism_and_its_law() -> None:
@@ -81,7 +94,12 @@ def test_a_run_has_the_iterates_of_the_box_one_gaussian_mechanism_and_its_law() 
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     problem = LogisticRegression(x, (rng.random(300) < 0.5).astype(float), lam=0.01)
     for depth, first_batch in ((1, 4), (2, 16), (3, 48)):
-        request = {"depth": depth, "first_batch": first_batch, "sigma": 0.3, "beta": 0.4}
+        request = {
+            "depth": depth,
+            "first_batch": first_batch,
+            "sigma": 0.3,
+            "beta": 0.4,
+        }
         settings = TREE_SPIDER.complete(request, 300)
         run: Any = TREE_SPIDER.start(problem, settings)
         run.advance()
@@ -94,7 +112,9 @@ def test_a_run_has_the_iterates_of_the_box_one_gaussian_mechanism_and_its_law() 
     size = MODULE.ProblemSize(300, 6)
     settings = TREE_SPIDER.complete({}, 300)
     sigma = TREE_SPIDER.sigma(settings, size, 1.0, 1e-5)
-    bounds = TREE_SPIDER.epsilon_bounds(msgspec.structs.replace(settings, sigma=sigma), size, 1e-5)
+    bounds = TREE_SPIDER.epsilon_bounds(
+        msgspec.structs.replace(settings, sigma=sigma), size, 1e-5
+    )
     assert 0.999 < bounds.lower <= bounds.upper <= 1.0
     printed = math.sqrt(2 * math.log(1.25 / 1e-5))
     assert dv.epsilon(printed, 1e-5).upper < 1.0
@@ -108,15 +128,22 @@ def law_violations(tree: Callable[..., Any]) -> Iterator[str]:
     p = MODULE.TreeParameters(2, 4 * SIZE, BETA, 1.3, 2.0, lipschitz=LIPSCHITZ)
     rng = np.random.default_rng(2)
     state = tree(p, np.zeros(DIMENSION))
-    for t, (length, size) in enumerate([(LIPSCHITZ, 32), (BETA / 2, 8), (BETA, 16), (BETA / 2, 8)] * 2):
+    for t, (length, size) in enumerate(
+        [(LIPSCHITZ, 32), (BETA / 2, 8), (BETA, 16), (BETA / 2, 8)] * 2
+    ):
         batch = np.arange(size)
         rows = 100.0 * np.eye(size, DIMENSION)
         neighbouring = rows.copy()
         neighbouring[3] *= -1.0
         unit = rng.standard_normal(DIMENSION)
-        first, second = (deepcopy(state).step(MODULE.GivenRows(x), batch, unit) for x in (rows, neighbouring))
+        first, second = (
+            deepcopy(state).step(MODULE.GivenRows(x), batch, unit)
+            for x in (rows, neighbouring)
+        )
         sensitivity = 2 * length / size
-        noise = state.step(MODULE.GivenRows(0.0 * rows), batch, unit) / (sensitivity * p.sigma)
+        noise = state.step(MODULE.GivenRows(0.0 * rows), batch, unit) / (
+            sensitivity * p.sigma
+        )
         yield from step_violations(t, (first - second) / sensitivity, noise)
 
 
@@ -134,7 +161,9 @@ def assert_law_is_tested() -> None:
 
     class NoiseOfDepthOne(MODULE.Tree):  # type: ignore[misc]  # as above
         def deviation(self, size: int) -> float:
-            return float(super().deviation(size)) * (2.0 if self.node_depth == 2 else 1.0)
+            return float(super().deviation(size)) * (
+                2.0 if self.node_depth == 2 else 1.0
+            )
 
     deepest = (1, 3, 5, 7)
     noise = {f"the noise of step {t}" for t in deepest}

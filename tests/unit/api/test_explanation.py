@@ -30,7 +30,9 @@ def test_full_shows_what_the_command_shows_with_full() -> None:
     loaded = dv.load_specs()
     found = dv.explain("lemma-12", full=True, specs=loaded)
     file = io.StringIO()
-    print_explained(found.explained, Console(file=file, width=70, color_system=None), full=True)
+    print_explained(
+        found.explained, Console(file=file, width=70, color_system=None), full=True
+    )
     assert found.text(70).split() == file.getvalue().split()
     assert "Symbols" in str(found)
     assert "Symbols" not in str(dv.explain("lemma-12", specs=loaded))
@@ -49,7 +51,9 @@ def test_it_writes_nothing_by_itself_in_a_notebook(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
-    monkeypatch.setattr("rich.jupyter.display", lambda *_: sys.stdout.write("shown by rich"))
+    monkeypatch.setattr(
+        "rich.jupyter.display", lambda *_: sys.stdout.write("shown by rich")
+    )
     dv.explain("tran2022:lemma-12")._repr_html_()
     assert capsys.readouterr() == ("", "")
 

@@ -37,7 +37,9 @@ def claim(specs: Specs) -> ClaimSpec:
 def run(claim: ClaimSpec) -> Run:
     run = recorded_run(claim.paper, bundled("reports"))
     assert run is not None
-    return msgspec.structs.replace(run, results=[result for result in run.results if result.claim == claim.key])
+    return msgspec.structs.replace(
+        run, results=[result for result in run.results if result.claim == claim.key]
+    )
 
 
 @pytest.fixture
@@ -72,14 +74,24 @@ def test_another_recorded_run_is_compared_anew(
     specs: Specs, claim: ClaimSpec, run: Run, asked: list[str], inputs: Inputs
 ) -> None:
     judged_today(run, specs, claim, inputs=inputs)
-    results = [msgspec.structs.replace(result, evidence_hash="0" * 16) for result in run.results]
-    assert judged_today(msgspec.structs.replace(run, results=results), specs, claim, inputs=inputs).stale
+    results = [
+        msgspec.structs.replace(result, evidence_hash="0" * 16)
+        for result in run.results
+    ]
+    assert judged_today(
+        msgspec.structs.replace(run, results=results), specs, claim, inputs=inputs
+    ).stale
     assert judged_today(None, specs, claim, inputs=inputs).stale == []
     assert asked == [CLAIM] * 3
 
 
 def test_an_answer_is_not_kept_if_anything_changed_meanwhile(
-    specs: Specs, claim: ClaimSpec, run: Run, asked: list[str], inputs: Inputs, monkeypatch: pytest.MonkeyPatch
+    specs: Specs,
+    claim: ClaimSpec,
+    run: Run,
+    asked: list[str],
+    inputs: Inputs,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Inputs, "are_unchanged", False)
     for _ in range(2):
@@ -103,7 +115,9 @@ def test_other_inputs_are_asked_anew(
     assert asked == [CLAIM] * 2
 
 
-def test_other_checks_are_asked_each_time(specs: Specs, claim: ClaimSpec, asked: list[str], inputs: Inputs) -> None:
+def test_other_checks_are_asked_each_time(
+    specs: Specs, claim: ClaimSpec, asked: list[str], inputs: Inputs
+) -> None:
     for _ in range(2):
         judged_today(None, specs, claim, "dpverify.papers:load", inputs)
     assert asked == [CLAIM] * 2
@@ -124,7 +138,9 @@ def test_a_damaged_answer_is_found_again(
 
 @pytest.mark.slow
 @for_each("command", [["explain", CLAIM], ["verify", CLAIM]])
-def test_a_command_that_ran_before_imports_no_check(command: list[str], tmp_path: Path) -> None:
+def test_a_command_that_ran_before_imports_no_check(
+    command: list[str], tmp_path: Path
+) -> None:
     program = (
         "import sys; from dpverify.cli import main; code = main(sys.argv[1:]); "
         f"print('LOADED', *sorted({HEAVY} & {{name.partition('.')[0] for name in sys.modules}}))"
@@ -132,7 +148,11 @@ def test_a_command_that_ran_before_imports_no_check(command: list[str], tmp_path
     loaded = []
     for _ in range(2):
         done = subprocess.run(
-            [sys.executable, "-c", program, *command], capture_output=True, text=True, check=True, cwd=tmp_path
+            [sys.executable, "-c", program, *command],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=tmp_path,
         )
         loaded.append(done.stdout.rpartition("LOADED")[2].split())
     assert loaded[0]

@@ -18,7 +18,11 @@ def nothing(*, seed: int, **_: float) -> Forms:
 
 
 def case(
-    name: str = "sum", *, targets: Sequence[Target] = (), forms: Sequence[str] = ("limit", "ours"), **fields: object
+    name: str = "sum",
+    *,
+    targets: Sequence[Target] = (),
+    forms: Sequence[str] = ("limit", "ours"),
+    **fields: object,
 ) -> BenchCase:
     return BenchCase(name, f"The {name}", nothing, forms, targets=targets, **fields)  # type: ignore[arg-type]  # any field
 
@@ -27,7 +31,12 @@ def measured(seconds: Seconds) -> Measured:
     return Measured({name: FormTimes(list(values)) for name, values in seconds.items()})
 
 
-def record(case_: BenchCase, passes: Sequence[Seconds | Measured], group: str = "noise", error: str = "") -> CaseRecord:
+def record(
+    case_: BenchCase,
+    passes: Sequence[Seconds | Measured],
+    group: str = "noise",
+    error: str = "",
+) -> CaseRecord:
     found = [each if isinstance(each, Measured) else measured(each) for each in passes]
     return case_record(group, case_, found, error)
 
@@ -48,4 +57,8 @@ def info(groups: Sequence[str] = ("noise",), **fields: object) -> BenchInfo:
 
 def bench(*cases: CaseRecord, **fields: object) -> Bench:
     names = list(dict.fromkeys(each.group for each in cases))
-    return Bench(runs=[info(names, **fields)], groups={name: f"All {name}" for name in names}, cases=list(cases))
+    return Bench(
+        runs=[info(names, **fields)],
+        groups={name: f"All {name}" for name in names},
+        cases=list(cases),
+    )

@@ -6,7 +6,17 @@ import sys
 
 import pytest
 
-from dpverify.bench.case import GROUPS, BenchCase, GroupError, Missing, Target, load, peer, select, sweep
+from dpverify.bench.case import (
+    GROUPS,
+    BenchCase,
+    GroupError,
+    Missing,
+    Target,
+    load,
+    peer,
+    select,
+    sweep,
+)
 from dpverify.bench.measure import YARDSTICK
 from tests.for_each import for_each
 from tests.unit.bench.runs import case, nothing
@@ -19,8 +29,16 @@ def test_a_target_has_one_bound(bounds: dict[str, float]) -> None:
 
 
 def test_a_sweep_is_a_case_per_size() -> None:
-    template = BenchCase("sum", "The sum", nothing, ("limit", "ours"), parameters={"d": 2})
-    small, large = sweep(template, "T", (10, 1000), work=lambda *, T, d, **_: T * d, also=lambda T: {"N": T / 10})
+    template = BenchCase(
+        "sum", "The sum", nothing, ("limit", "ours"), parameters={"d": 2}
+    )
+    small, large = sweep(
+        template,
+        "T",
+        (10, 1000),
+        work=lambda *, T, d, **_: T * d,
+        also=lambda T: {"N": T / 10},
+    )
     assert (small.name, large.name) == ("sum-t-10", "sum-t-1000")
     assert large.parameters == {"d": 2, "T": 1000, "N": 100}
     assert (small.work, large.work) == (20, 2000)
@@ -29,7 +47,10 @@ def test_a_sweep_is_a_case_per_size() -> None:
 
 
 def test_a_target_of_a_sweep_holds_at_the_sizes_that_it_names() -> None:
-    everywhere, there = Target("ours", at_most=5.0), Target("ours", at_most=2.0, at=(1000,))
+    everywhere, there = (
+        Target("ours", at_most=5.0),
+        Target("ours", at_most=2.0, at=(1000,)),
+    )
     small, large = sweep(case(targets=[everywhere, there]), "T", (10, 1000))
     assert list(small.targets) == [everywhere]
     assert list(large.targets) == [everywhere, there]
@@ -62,11 +83,14 @@ def test_every_group_is_there_and_its_forms_are_told(name: str) -> None:
     names = [each.name for each in group.cases]
     assert len(names) == len(set(names))
     for each in group.cases:
-        told = {form for target in each.targets for form in (target.form, target.to) if form}
+        told = {
+            form for target in each.targets for form in (target.form, target.to) if form
+        }
         timed = {*each.forms, *([YARDSTICK] if each.limit_is_ours else [])}
         assert {each.limit, *each.sparse, *each.peers} <= set(each.forms)
         assert told <= timed
-        assert pickle.loads(pickle.dumps(each)).name == each.name  # it goes to a process of its own
+        # it goes to a process of its own
+        assert pickle.loads(pickle.dumps(each)).name == each.name
         assert each.name == each.name.lower().replace("_", "-").replace(" ", "-")
 
 
@@ -88,5 +112,9 @@ def test_listing_cases_loads_nothing_heavy() -> None:
 from dpverify.bench.case import select
 select([], long=True)
 print(*{name.split('.')[0] for name in sys.modules})"""
-    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
-    assert {"numpy", "scipy", "numba", "sympy", "matplotlib", "msgspec"} & set(loaded) == set()
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout.split()
+    assert {"numpy", "scipy", "numba", "sympy", "matplotlib", "msgspec"} & set(
+        loaded
+    ) == set()

@@ -8,7 +8,14 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from dpverify.bench.compare import ALPHA, compare, holm, rank_test, shift_interval, without_counterpart
+from dpverify.bench.compare import (
+    ALPHA,
+    compare,
+    holm,
+    rank_test,
+    shift_interval,
+    without_counterpart,
+)
 from dpverify.bench.measure import YARDSTICK
 from dpverify.bench.results import Bench
 from dpverify.bench.run import STANDARD
@@ -23,7 +30,13 @@ def run(logs: Array, drift: float = 1.0) -> Bench:
     """Cases by passes of log ratios; the machine is slower by ``drift``, which hits form and limit alike."""
     return bench(
         *(
-            record(case(f"case-{number}"), [{"limit": [drift], "ours": [drift * math.exp(value)]} for value in values])
+            record(
+                case(f"case-{number}"),
+                [
+                    {"limit": [drift], "ours": [drift * math.exp(value)]}
+                    for value in values
+                ],
+            )
             for number, values in enumerate(logs)
         )
     )
@@ -67,7 +80,9 @@ def test_holm() -> None:
     assert holm([0.9, 0.8]) == [1.0, 1.0]
 
 
-def test_in_a_whole_run_15_percent_is_found_although_some_pairs_of_passes_overlap() -> None:
+def test_in_a_whole_run_15_percent_is_found_although_some_pairs_of_passes_overlap() -> (
+    None
+):
     """163 forms, as many as a run of all groups has; one pass of the slower form lies below five of the other run's."""
     draw = np.random.Generator(np.random.SFC64(10))
     before, after = 0.02 * draw.standard_normal((2, 163, STANDARD.passes))
@@ -75,7 +90,9 @@ def test_in_a_whole_run_15_percent_is_found_although_some_pairs_of_passes_overla
     after[7, 5] = np.sort(before[7])[-6] + 1e-9
     found = compare(run(after), run(before))
     assert [each.case for each in found if each.change == "slower"] == ["case-7"]
-    assert all(each.change == "no difference seen" for each in found if each.case != "case-7")
+    assert all(
+        each.change == "no difference seen" for each in found if each.case != "case-7"
+    )
 
 
 def test_tests_that_could_each_alone_but_not_together_are_not_watched() -> None:
@@ -83,11 +100,14 @@ def test_tests_that_could_each_alone_but_not_together_are_not_watched() -> None:
     logs = np.linspace(0.0, 0.02, 9) * np.ones((7, 1))
     found = compare(run(logs[:, :3] + 1.0), run(logs))
     assert {each.change for each in found} == {"too few passes"}
-    assert [each.change for each in compare(run(logs[:1, :3] + 1.0), run(logs[:1]))] == ["slower"]
+    assert [
+        each.change for each in compare(run(logs[:1, :3] + 1.0), run(logs[:1]))
+    ] == ["slower"]
 
 
 def test_nine_passes_are_not_enough_for_that() -> None:
-    assert 2 * float(law_of_u(9, 9)[:2].sum()) > ALPHA / 163  # one overlapping pair hides everything
+    # one overlapping pair hides everything
+    assert 2 * float(law_of_u(9, 9)[:2].sum()) > ALPHA / 163
     assert 2 * float(law_of_u(STANDARD.passes, STANDARD.passes)[:6].sum()) < ALPHA / 163
 
 
@@ -114,12 +134,16 @@ def test_equal_programs_are_rarely_called_different() -> None:
     for _ in range(pairs):
         both = 0.03 * draw.standard_t(3, size=(2, 20, PASSES))
         alarms += min(holm(rank_test(*both).tolist())) <= ALPHA
-    assert stats.binom.sf(alarms - 1, pairs, ALPHA) > 1e-4, f"{alarms} of {pairs} at a declared rate of {ALPHA}"
+    assert stats.binom.sf(alarms - 1, pairs, ALPHA) > 1e-4, (
+        f"{alarms} of {pairs} at a declared rate of {ALPHA}"
+    )
 
 
 def test_a_single_test_has_its_level_and_no_less_power_than_that() -> None:
     draw = np.random.Generator(np.random.SFC64(6))
-    x, y = np.array([draw.standard_normal((2, PASSES)) for _ in range(4000)]).swapaxes(0, 1)
+    x, y = np.array([draw.standard_normal((2, PASSES)) for _ in range(4000)]).swapaxes(
+        0, 1
+    )
     found = int((rank_test(x, y) <= 0.05).sum())
     assert 0.03 < found / 4000 < 0.055  # 0.0400 exactly: the law of U is discrete
 
@@ -138,7 +162,11 @@ def test_a_planted_slowdown_of_10_percent_is_found_and_nothing_else_is() -> None
         told = compare(run(after, drift=1.3), run(before))
         found += told[4].change == "slower"
         assert told[4].low <= told[4].factor <= told[4].high
-        false += any(each.change in {"slower", "faster"} for number, each in enumerate(told) if number != 4)
+        false += any(
+            each.change in {"slower", "faster"}
+            for number, each in enumerate(told)
+            if number != 4
+        )
     assert found >= 18
     assert false == 0
 
@@ -162,21 +190,35 @@ def test_the_other_way_round_it_is_faster() -> None:
 
 def test_only_what_both_runs_have_is_compared() -> None:
     old = bench(record(case("a"), [{"limit": [1.0], "ours": [1.0]}] * 9))
-    other_size = bench(record(case("a", parameters={"T": 3}), [{"limit": [1.0], "ours": [2.0]}] * 9))
+    other_size = bench(
+        record(case("a", parameters={"T": 3}), [{"limit": [1.0], "ours": [2.0]}] * 9)
+    )
     other_case = bench(record(case("b"), [{"limit": [1.0], "ours": [2.0]}] * 9))
     no_limit = bench(record(case("a"), [{"ours": [2.0]}] * 9))
     assert compare(old, old) != []
-    assert compare(other_size, old) == compare(other_case, old) == compare(no_limit, old) == []
+    assert (
+        compare(other_size, old)
+        == compare(other_case, old)
+        == compare(no_limit, old)
+        == []
+    )
 
 
 def limit_of_ours(logs: Array, factor: float, *, ours: bool = True) -> Bench:
     """Passes of a case whose limit, and all that calls it, takes ``factor`` times as long; the machine does not."""
     passes: list[Seconds] = [
-        {"limit": [factor * math.exp(value)], "ours": [2 * factor * math.exp(value)], YARDSTICK: [1.0]}
+        {
+            "limit": [factor * math.exp(value)],
+            "ours": [2 * factor * math.exp(value)],
+            YARDSTICK: [1.0],
+        }
         for value in logs
     ]
     if not ours:
-        passes = [{name: values for name, values in each.items() if name != YARDSTICK} for each in passes]
+        passes = [
+            {name: values for name, values in each.items() if name != YARDSTICK}
+            for each in passes
+        ]
     return bench(record(case("a", limit_is_ours=ours), passes))
 
 
@@ -185,7 +227,8 @@ def test_a_limit_of_ours_that_becomes_slower_is_seen() -> None:
     before, after = 0.02 * draw.standard_normal((2, STANDARD.passes))
     found = compare(limit_of_ours(after, 1.15), limit_of_ours(before, 1.0))
     assert [(each.form, each.change, each.to) for each in found] == [
-        ("ours", "no difference seen", "limit"),  # its ratio to the limit is what it was
+        # its ratio to the limit is what it was
+        ("ours", "no difference seen", "limit"),
         ("limit", "slower", YARDSTICK),
     ]
     assert found[1].factor == pytest.approx(1.15, abs=0.03)
@@ -196,9 +239,16 @@ def test_a_limit_of_ours_is_not_watched_against_a_run_that_has_no_yardstick() ->
     new, old = limit_of_ours(logs, 1.15), limit_of_ours(logs, 1.0, ours=False)
     assert [each.form for each in compare(new, old)] == ["ours"]
     assert without_counterpart(new, old) == 1
-    assert without_counterpart(new, new) == without_counterpart(old, old) == without_counterpart(old, new) == 0
+    assert (
+        without_counterpart(new, new)
+        == without_counterpart(old, old)
+        == without_counterpart(old, new)
+        == 0
+    )
 
 
 def test_peers_are_not_compared() -> None:
-    ours = bench(record(case("a", peers=("ours",)), [{"limit": [1.0], "ours": [1.0]}] * 9))
+    ours = bench(
+        record(case("a", peers=("ours",)), [{"limit": [1.0], "ours": [1.0]}] * 9)
+    )
     assert compare(ours, ours) == []

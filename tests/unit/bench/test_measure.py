@@ -61,7 +61,11 @@ def test_forms_are_called_in_turns_and_the_order_rotates() -> None:
     forms = {name: calls(order, name) for name in "abc"}
     found = measure_case(of(forms, clock="wall"), rounds=3, turn=1)
     assert "".join(order) == "abc" + "bca" + "cab" + "abc"
-    assert {name: len(times.seconds) for name, times in found.times.items()} == {"a": 3, "b": 3, "c": 3}
+    assert {name: len(times.seconds) for name, times in found.times.items()} == {
+        "a": 3,
+        "b": 3,
+        "c": 3,
+    }
 
 
 def test_a_fast_form_is_repeated_until_it_can_be_measured(clock: OwnClock) -> None:
@@ -76,7 +80,9 @@ def test_a_form_that_sleeps_does_not_count_for_ever(clock: OwnClock) -> None:
 
 
 def test_the_time_of_twice_the_work_is_twice_the_time(clock: OwnClock) -> None:
-    found = measure_case(of({"once": clock.takes(1e-4), "twice": clock.takes(2e-4)}), rounds=5)
+    found = measure_case(
+        of({"once": clock.takes(1e-4), "twice": clock.takes(2e-4)}), rounds=5
+    )
     assert found.times["once"].seconds == pytest.approx([1e-4] * 5)
     assert found.times["twice"].seconds == pytest.approx([2e-4] * 5)
 
@@ -95,7 +101,10 @@ def test_in_turns_with_a_limit_of_ours_the_library_draws(clock: OwnClock) -> Non
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(measure, "yardstick", drawn)
-        found, plain = (measure_case(of(forms, limit_is_ours=ours), rounds=1) for ours in (True, False))
+        found, plain = (
+            measure_case(of(forms, limit_is_ours=ours), rounds=1)
+            for ours in (True, False)
+        )
     assert set(found.times) == {"limit", "ours", YARDSTICK}
     assert found.times[YARDSTICK].seconds == pytest.approx([0.25])
     assert set(plain.times) == {"limit", "ours"}
@@ -106,7 +115,10 @@ def test_in_turns_with_a_limit_of_ours_the_library_draws(clock: OwnClock) -> Non
 
 def test_a_case_may_ask_for_fewer_rounds_and_never_for_more() -> None:
     forms: Forms = {"run": Usage}
-    made = [len(measure_case(of(forms, rounds=most), rounds=5).times["run"].seconds) for most in (2, 9, None)]
+    made = [
+        len(measure_case(of(forms, rounds=most), rounds=5).times["run"].seconds)
+        for most in (2, 9, None)
+    ]
     assert made == [2, 5, 5]
 
 
@@ -119,12 +131,17 @@ def test_a_sparse_form_is_called_once_in_the_first_passes_only() -> None:
 
 
 def test_what_a_command_tells_is_kept() -> None:
-    times = measure_case(of({"run": lambda: Usage(2**20, seconds=7.0)}), rounds=2).times["run"]
+    times = measure_case(
+        of({"run": lambda: Usage(2**20, seconds=7.0)}), rounds=2
+    ).times["run"]
     assert (times.seconds, times.peaks, times.added) == ([7.0, 7.0], [2**20] * 2, None)
 
 
 def test_a_missing_form_says_why() -> None:
-    found = measure_case(of({"limit": lambda: None, "theirs": Missing("theirs is not installed")}), rounds=1)
+    found = measure_case(
+        of({"limit": lambda: None, "theirs": Missing("theirs is not installed")}),
+        rounds=1,
+    )
     assert found.missing == {"theirs": "theirs is not installed"}
     assert list(found.times) == ["limit"]
 
@@ -156,8 +173,13 @@ def test_added_memory_is_what_the_call_touches(mebibytes: int) -> None:
 
 
 def test_the_first_passes_take_the_memory_of_every_form() -> None:
-    forms = {"small": lambda: np.ones(2**10).sum(), "large": lambda: np.ones(2**22).sum()}
-    first, second = (measure_case(of(forms), rounds=1, turn=turn).times for turn in (0, 3))
+    forms = {
+        "small": lambda: np.ones(2**10).sum(),
+        "large": lambda: np.ones(2**22).sum(),
+    }
+    first, second = (
+        measure_case(of(forms), rounds=1, turn=turn).times for turn in (0, 3)
+    )
     assert first["small"].added is not None
     assert first["large"].added is not None
     assert first["small"].added < 2**20
@@ -169,14 +191,20 @@ def test_a_call_that_allocates_nothing_adds_next_to_nothing() -> None:
     assert (added_memory(lambda: None) or 0) < 2**20
 
 
-def test_no_call_is_made_for_memory_alone_that_takes_long_or_works_elsewhere(clock: OwnClock) -> None:
+def test_no_call_is_made_for_memory_alone_that_takes_long_or_works_elsewhere(
+    clock: OwnClock,
+) -> None:
     order: list[str] = []
 
     def slow() -> None:
         order.append("slow")
         clock.now += 3.0
 
-    forms: Forms = {"limit": clock.takes(1.0), "slow": slow, "command": calls(order, "command")}
+    forms: Forms = {
+        "limit": clock.takes(1.0),
+        "slow": slow,
+        "command": calls(order, "command"),
+    }
     times = measure_case(of(forms, sparse=("slow", "command")), rounds=1, turn=0).times
     assert order == ["slow", "command"]
     assert times["limit"].added is not None

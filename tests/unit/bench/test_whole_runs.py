@@ -13,7 +13,14 @@ from dpverify.bench import whole_runs
 from dpverify.bench.case import Usage, select
 from dpverify.bench.cases.verification import CASES, IN_TURN
 from dpverify.bench.measure import ONE_THREAD
-from dpverify.bench.whole_runs import ColdThenWarm, CommandError, VerifyRun, cold_at_once, read_results, run_python
+from dpverify.bench.whole_runs import (
+    ColdThenWarm,
+    CommandError,
+    VerifyRun,
+    cold_at_once,
+    read_results,
+    run_python,
+)
 from dpverify.processes import usable_cores
 
 
@@ -22,7 +29,9 @@ def run(used: Usage, status: str = "proved", seconds: float = 1.0) -> VerifyRun:
 
 
 @pytest.fixture
-def verify(monkeypatch: pytest.MonkeyPatch) -> Callable[[Iterator[VerifyRun]], list[Path]]:
+def verify(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[Iterator[VerifyRun]], list[Path]]:
     """Runs that take and find what is handed over, one after the other; the folders that they are given."""
 
     def stand_in(found: Iterator[VerifyRun]) -> list[Path]:
@@ -41,15 +50,35 @@ def verify(monkeypatch: pytest.MonkeyPatch) -> Callable[[Iterator[VerifyRun]], l
 
 def test_seconds_of_the_checks_and_verdicts_of_a_run() -> None:
     check = {"name": "search", "seconds": 0.5}
-    first: dict[str, Any] = {"claim": "toy:lemma-1", "reading": {}, "checks": [check], "amendment": None}
-    other = {"claim": "toy:lemma-2", "reading": {"a": "b"}, "checks": [], "amendment": {"checks": [check, check]}}
-    seconds, verdicts = read_results([first | {"status": "refuted"}, other | {"status": "proved"}])
+    first: dict[str, Any] = {
+        "claim": "toy:lemma-1",
+        "reading": {},
+        "checks": [check],
+        "amendment": None,
+    }
+    other = {
+        "claim": "toy:lemma-2",
+        "reading": {"a": "b"},
+        "checks": [],
+        "amendment": {"checks": [check, check]},
+    }
+    seconds, verdicts = read_results(
+        [first | {"status": "refuted"}, other | {"status": "proved"}]
+    )
     assert seconds == 1.5
-    assert verdicts == [("toy:lemma-1", "{}", "refuted"), ("toy:lemma-2", '{"a": "b"}', "proved")]
+    assert verdicts == [
+        ("toy:lemma-1", "{}", "refuted"),
+        ("toy:lemma-2", '{"a": "b"}', "proved"),
+    ]
 
 
-def test_compilation_is_what_the_cold_run_took_more(verify: Callable[[Iterator[VerifyRun]], list[Path]]) -> None:
-    cold, warm = Usage(2**30, seconds=90.0, core_seconds=150.0), Usage(2**29, seconds=50.0, core_seconds=80.0)
+def test_compilation_is_what_the_cold_run_took_more(
+    verify: Callable[[Iterator[VerifyRun]], list[Path]],
+) -> None:
+    cold, warm = (
+        Usage(2**30, seconds=90.0, core_seconds=150.0),
+        Usage(2**29, seconds=50.0, core_seconds=80.0),
+    )
     verify(iter([run(cold, seconds=6.0), run(warm, seconds=4.0)] * 2))
     runs = ColdThenWarm("--budget", "smoke")
     for _ in range(2):
@@ -96,7 +125,10 @@ def test_processes_at_once_share_one_folder_and_must_agree(
     assert cold_at_once("toy:lemma-1", 4).peak == 5
     assert len(folders) == 4
     assert len(set(folders)) == 1
-    with pytest.raises(CommandError, match="4 processes that compiled at once came to 2 different verdicts"):
+    with pytest.raises(
+        CommandError,
+        match="4 processes that compiled at once came to 2 different verdicts",
+    ):
         cold_at_once("toy:lemma-1", 4)
 
 
@@ -115,8 +147,12 @@ def test_a_command_and_its_peak_memory() -> None:
 
 
 def test_a_command_that_fails_says_why() -> None:
-    with pytest.raises(CommandError, match=r"^python -c .*: exit code 3: no such thing"):
-        run_python("-c", "import sys; print('no such thing', file=sys.stderr); sys.exit(3)")
+    with pytest.raises(
+        CommandError, match=r"^python -c .*: exit code 3: no such thing"
+    ):
+        run_python(
+            "-c", "import sys; print('no such thing', file=sys.stderr); sys.exit(3)"
+        )
     assert isinstance(run_python("-c", "import sys; sys.exit(3)", codes=(0, 3)), Usage)
 
 
@@ -132,9 +168,14 @@ def test_commands_have_the_threads_of_a_prompt_this_package_and_the_folder_of_ke
     assert seen[whole_runs.CACHE_VARIABLE] == str(tmp_path)
 
 
-def test_the_seconds_of_cores_of_a_command_count_the_processes_that_it_waited_for() -> None:
+def test_the_seconds_of_cores_of_a_command_count_the_processes_that_it_waited_for() -> (
+    None
+):
     busy = "import time; end = time.process_time() + 0.2\nwhile time.process_time() < end: pass"
-    used = run_python("-c", f"import subprocess, sys; subprocess.run([sys.executable, '-c', {busy!r}])")
+    used = run_python(
+        "-c",
+        f"import subprocess, sys; subprocess.run([sys.executable, '-c', {busy!r}])",
+    )
     assert used.core_seconds >= 0.2
     assert used.seconds is not None
     assert used.seconds >= 0.2

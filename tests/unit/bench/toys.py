@@ -21,5 +21,9 @@ def dies(*, seed: int) -> Forms:
 
 
 def threads(*, seed: int) -> Forms:
-    names = sorted(name for name, value in os.environ.items() if name.endswith("_NUM_THREADS") and value == "1")
+    names = sorted(
+        name
+        for name, value in os.environ.items()
+        if name.endswith("_NUM_THREADS") and value == "1"
+    )
     raise ValueError(" ".join(names))

@@ -47,9 +47,16 @@ def test_dp_agd_has_budgets_of_its_own() -> None:
 
 @for_each(
     ("algorithm", "changes", "name"),
-    [("adam", {}, "algorithm"), ("dp-sgd", {"d": 3}, "d"), ("dp-nsgd", {}, "d"), ("dp-agd", {"epochs": 2}, "epochs")],
+    [
+        ("adam", {}, "algorithm"),
+        ("dp-sgd", {"d": 3}, "d"),
+        ("dp-nsgd", {}, "d"),
+        ("dp-agd", {"epochs": 2}, "epochs"),
+    ],
 )
-def test_what_does_not_belong_or_is_missing_is_named(algorithm: str, changes: dict[str, Any], name: str) -> None:
+def test_what_does_not_belong_or_is_missing_is_named(
+    algorithm: str, changes: dict[str, Any], name: str
+) -> None:
     with pytest.raises(ArgumentError) as refused:
         dv.calibration(algorithm, **ASKED, **changes)
     assert str(refused.value).startswith(name)

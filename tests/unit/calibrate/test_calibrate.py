@@ -18,7 +18,11 @@ from dpverify.calibrate.records import CalibrateRequest, Calibration
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022.accounting import algorithm_2_sums as definition
 from dpverify.papers.tran2022.accounting.algorithm_1.accountant import largest_sum
-from dpverify.papers.tran2022.accounting.noise import AccountedRun, largest_weight, unit_noise
+from dpverify.papers.tran2022.accounting.noise import (
+    AccountedRun,
+    largest_weight,
+    unit_noise,
+)
 from dpverify.papers.tran2022.algorithms.scales import printed_v
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.gaussian_safe import certify
@@ -26,7 +30,14 @@ from tests.for_each import for_each
 
 
 def ask(**changes: Any) -> CalibrateRequest:
-    usual: dict[str, Any] = {"algorithm": "dp-nsgd", "n": 5, "d": 3, "epsilon": 1.0, "delta": 1e-5, "steps": 12}
+    usual: dict[str, Any] = {
+        "algorithm": "dp-nsgd",
+        "n": 5,
+        "d": 3,
+        "epsilon": 1.0,
+        "delta": 1e-5,
+        "steps": 12,
+    }
     chosen = usual | changes
     request = request_for(chosen.pop("algorithm"), chosen)
     assert isinstance(request, CalibrateRequest)
@@ -34,8 +45,12 @@ def ask(**changes: Any) -> CalibrateRequest:
 
 
 @for_each("ordering", ["fresh", "once"])
-@for_each(("n", "steps", "alpha"), [(1, 4, 1.0), (3, 7, 0.5), (4, 11, 0.25), (6, 4, 0.125)])
-def test_exact_sigma_is_that_of_all_patterns(n: int, steps: int, alpha: float, ordering: Any) -> None:
+@for_each(
+    ("n", "steps", "alpha"), [(1, 4, 1.0), (3, 7, 0.5), (4, 11, 0.25), (6, 4, 0.125)]
+)
+def test_exact_sigma_is_that_of_all_patterns(
+    n: int, steps: int, alpha: float, ordering: Any
+) -> None:
     result = calibrate(ask(n=n, steps=steps, alpha=alpha, ordering=ordering))
     squares, _ = largest_sum(steps, n, Fraction(alpha), ordering)
     v = printed_v(n, steps, steps.bit_length())
@@ -48,21 +63,36 @@ def test_exact_sigma_is_that_of_all_patterns(n: int, steps: int, alpha: float, o
 
 
 @for_each("ordering", ["fresh", "once"])
-@for_each(("n", "steps", "alpha", "smoothness"), [(2, 7, 0.5, 1), (3, 9, 0.5, 4), (4, 3, 0.25, 1), (3, 10, 1.0, 0)])
+@for_each(
+    ("n", "steps", "alpha", "smoothness"),
+    [(2, 7, 0.5, 1), (3, 9, 0.5, 4), (4, 3, 0.25, 1), (3, 10, 1.0, 0)],
+)
 def test_exact_sigma_of_algorithm_2_is_that_of_all_patterns(
     n: int, steps: int, alpha: float, smoothness: int, ordering: Any
 ) -> None:
     result = calibrate(
-        ask(algorithm="sr-nsgd", n=n, steps=steps, alpha=alpha, smoothness=smoothness, ordering=ordering, eta=0.125)
+        ask(
+            algorithm="sr-nsgd",
+            n=n,
+            steps=steps,
+            alpha=alpha,
+            smoothness=smoothness,
+            ordering=ordering,
+            eta=0.125,
+        )
     )
     deviations = [node.exact for node in result.node_std.values()]
     assert all(isinstance(value, float) for value in deviations)
     variances = [Fraction(float(value)) ** 2 for value in deviations]
-    squares = definition.Squares(Fraction(1), Fraction(smoothness), Fraction(1, 8), *variances)
+    squares = definition.Squares(
+        Fraction(1), Fraction(smoothness), Fraction(1, 8), *variances
+    )
     mu_squared, _ = definition.largest_sum(steps, n, Fraction(alpha), squares, ordering)
     assert result.certified["exact"]
     assert certify(math.sqrt(mu_squared) * (1 - 1e-12), 1.0, 1e-5)
-    assert delta_of(math.sqrt(mu_squared), 1.0) > 0.5e-5, "at most 2% of mu is given away"
+    assert delta_of(math.sqrt(mu_squared), 1.0) > 0.5e-5, (
+        "at most 2% of mu is given away"
+    )
     assert isinstance(result.sigma.proof, float)
     assert isinstance(result.sigma.exact, float)
     assert result.sigma.proof >= result.sigma.exact
@@ -75,7 +105,9 @@ def test_a_box_without_noise_is_refused() -> None:
 
 def test_the_missing_smoothness_is_bought_back() -> None:
     """The box has no L: with a large one its sigma is far from enough."""
-    result = calibrate(ask(algorithm="sr-nsgd", n=100, steps=400, epsilon=2.0, smoothness=100.0))
+    result = calibrate(
+        ask(algorithm="sr-nsgd", n=100, steps=400, epsilon=2.0, smoothness=100.0)
+    )
     assert not result.certified["printed"]
     assert result.certified["exact"]
     assert result.certified["proof"]
@@ -84,8 +116,12 @@ def test_the_missing_smoothness_is_bought_back() -> None:
 @for_each("n", [1, 4, 1000, 10**6])
 @for_each("epsilon", [1e-6, 0.5, 50.0])
 @for_each("delta", [0.3, 1e-10, 1e-300])
-def test_extremes_are_certified_and_the_proof_is_above_the_exact(n: int, epsilon: float, delta: float) -> None:
-    result = calibrate(ask(n=n, steps=min(4 * n, 10**5) + 1, epsilon=epsilon, delta=delta))
+def test_extremes_are_certified_and_the_proof_is_above_the_exact(
+    n: int, epsilon: float, delta: float
+) -> None:
+    result = calibrate(
+        ask(n=n, steps=min(4 * n, 10**5) + 1, epsilon=epsilon, delta=delta)
+    )
     sigma = result.sigma
     assert isinstance(sigma.exact, float)
     assert isinstance(sigma.proof, float)
@@ -116,9 +152,13 @@ def test_a_printed_sigma_that_is_not_enough_is_called_so() -> None:
 
 
 def test_the_theorem_prints_its_t() -> None:
-    result = calibrate(CalibrateRequest(algorithm="dp-nsgd", n=10_000, d=100, epsilon=1.0, delta=1e-6))
+    result = calibrate(
+        CalibrateRequest(algorithm="dp-nsgd", n=10_000, d=100, epsilon=1.0, delta=1e-6)
+    )
     T = result.theorem.steps
-    assert T * math.log2(T) == pytest.approx(1e8 / math.sqrt(100 * math.log(1e6)), rel=1e-9)
+    assert T * math.log2(T) == pytest.approx(
+        1e8 / math.sqrt(100 * math.log(1e6)), rel=1e-9
+    )
     assert result.run.steps == round(T)
     assert result.run.alpha == pytest.approx(1e-4, rel=1e-4)
     assert result.run.eta == pytest.approx(1 / math.sqrt(1e4 * result.run.steps))
@@ -162,7 +202,9 @@ def test_json_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert run_calibrate(**msgspec.structs.asdict(ask()), json=str(target)) == 0
     text = capsys.readouterr().out
     assert "certified" in text
-    assert "its lower bound is the same: no smaller sigma suffices" in " ".join(text.split())
+    assert "its lower bound is the same: no smaller sigma suffices" in " ".join(
+        text.split()
+    )
     assert "warning: N does not divide T" in text
     result = msgspec.json.decode(target.read_bytes(), type=Calibration)
     assert run_calibrate(**msgspec.structs.asdict(ask()), json="-") == 0
@@ -175,7 +217,9 @@ def test_json_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_a_run_too_long_to_walk_through_is_bounded_and_says_how_well() -> None:
-    long = calibrate(ask(algorithm="sr-nsgd", n=100_003, steps=100_003 * 300_000, alpha=1e-4))
+    long = calibrate(
+        ask(algorithm="sr-nsgd", n=100_003, steps=100_003 * 300_000, alpha=1e-4)
+    )
     low, high = long.mu
     assert low < high < 1.1 * low
     assert long.certified["exact"]
@@ -207,7 +251,9 @@ def test_the_gap_between_the_bounds_is_told(changes: dict[str, Any]) -> None:
     assert not certify(result.mu[0], low, request.delta)
     mu_at_1 = result.mu[0] * enough
     assert not certify(mu_at_1 / least * (1 + 1e-14), request.epsilon, request.delta)
-    assert certify(mu_at_1 / least * (1 - 1e-9), request.epsilon, request.delta), "and no sigma is called so in vain"
+    assert certify(mu_at_1 / least * (1 - 1e-9), request.epsilon, request.delta), (
+        "and no sigma is called so in vain"
+    )
     text = summary(result)
     assert f"certifies epsilon <= {high:.6g} at sigma = {enough:.6g}" in text
     if enough > least * (1 + 1e-6):
@@ -221,25 +267,44 @@ def test_what_is_certified_rests_on_the_upper_bound_of_mu(algorithm: str) -> Non
     """The lower bound must certify nothing; those of Algorithm 2 differ by more than any rounding in this run."""
     request = ask(algorithm=algorithm, n=300, steps=30_000, smoothness=2.0)
     result = calibrate(request)
-    run = {name: value for name, value in msgspec.structs.asdict(result.run).items() if name not in {"n", "d"}}
+    run = {
+        name: value
+        for name, value in msgspec.structs.asdict(result.run).items()
+        if name not in {"n", "d"}
+    }
     bounds = unit_noise(algorithm, AccountedRun(examples=request.n, **run)).mu
     assert algorithm == "dp-nsgd" or bounds.lower < bounds.upper * (1 - 5e-7)
     for name in ("printed", "proof", "exact"):
-        sigma, bought = (float(getattr(trio, name)) for trio in (result.sigma, result.bought))
+        sigma, bought = (
+            float(getattr(trio, name)) for trio in (result.sigma, result.bought)
+        )
         assert certify(bounds.upper / sigma * (1 - 1e-12), bought, request.delta)
         assert not certify(bounds.upper / sigma * (1 + 1e-6), bought, request.delta)
         if result.certified[name]:
-            assert certify(bounds.upper / sigma * (1 - 1e-12), request.epsilon, request.delta)
+            assert certify(
+                bounds.upper / sigma * (1 - 1e-12), request.epsilon, request.delta
+            )
     assert result.certified["exact"]
     assert result.epsilon_bought == result.bought.printed
-    assert result.delta_bought >= delta_of(bounds.upper / float(result.sigma.printed), request.epsilon)
-    assert result.mu[0] == pytest.approx(bounds.lower / float(result.sigma.exact), rel=1e-9)
-    assert result.mu[1] == pytest.approx(bounds.upper / float(result.sigma.exact), rel=1e-9)
+    assert result.delta_bought >= delta_of(
+        bounds.upper / float(result.sigma.printed), request.epsilon
+    )
+    assert result.mu[0] == pytest.approx(
+        bounds.lower / float(result.sigma.exact), rel=1e-9
+    )
+    assert result.mu[1] == pytest.approx(
+        bounds.upper / float(result.sigma.exact), rel=1e-9
+    )
 
 
-def test_the_bounds_of_algorithm_1_agree_and_those_of_algorithm_2_not_in_a_long_run() -> None:
+def test_the_bounds_of_algorithm_1_agree_and_those_of_algorithm_2_not_in_a_long_run() -> (
+    None
+):
     run = {"n": 10_000, "d": 100, "steps": 100_000, "delta": 1e-6}
-    short, long = calibrate(ask(**run)), calibrate(ask(algorithm="sr-nsgd", smoothness=2.0, **run))
+    short, long = (
+        calibrate(ask(**run)),
+        calibrate(ask(algorithm="sr-nsgd", smoothness=2.0, **run)),
+    )
     assert short.sigma_bounds[0] > short.sigma_bounds[1] * (1 - 1e-10)
     assert long.sigma_bounds[0] < long.sigma_bounds[1] * (1 - 1e-6)
     assert "could save" not in summary(short)

@@ -11,7 +11,9 @@ from dpverify.calibrate.records import Calibration
 from dpverify.report.pages.repository import read_front_page
 
 SPECS = Path(__file__).parents[3] / "specs"
-TEXT = " ".join(" ".join(finding.text.split()) for finding in read_front_page(SPECS).finding)
+TEXT = " ".join(
+    " ".join(finding.text.split()) for finding in read_front_page(SPECS).finding
+)
 DELTA = 1e-5
 
 
@@ -24,7 +26,15 @@ def reason(claim: str) -> str:
 
 
 def tree_noise(algorithm: str, smoothness: float) -> Calibration:
-    found = dv.calibration(algorithm, n=60_000, d=100, epochs=10, epsilon=2, delta=DELTA, smoothness=smoothness)
+    found = dv.calibration(
+        algorithm,
+        n=60_000,
+        d=100,
+        epochs=10,
+        epsilon=2,
+        delta=DELTA,
+        smoothness=smoothness,
+    )
     assert isinstance(found, Calibration)
     return found
 
@@ -32,7 +42,9 @@ def tree_noise(algorithm: str, smoothness: float) -> Calibration:
 def box_epsilon(epsilon: float) -> tuple[float, float]:
     """Both bounds of epsilon of the noise in the box of DP-SRM."""
     settings = {"batch": 600, "gamma": 0.1, "zeta": 0.1}
-    found = dv.calibration("dp-srm", n=60_000, epochs=10, epsilon=epsilon, delta=DELTA, **settings)
+    found = dv.calibration(
+        "dp-srm", n=60_000, epochs=10, epsilon=epsilon, delta=DELTA, **settings
+    )
     assert isinstance(found, BatchCalibration)
     lower, upper = found.noise["printed"].epsilon
     return float(lower), float(upper)
@@ -49,9 +61,14 @@ def test_the_noise_of_theorem_4() -> None:
 
 
 def test_the_noise_of_algorithm_2_lacks_the_smoothness() -> None:
-    flat, steep = (tree_noise("sr-nsgd", smoothness).bought.printed for smoothness in (1, 14))
+    flat, steep = (
+        tree_noise("sr-nsgd", smoothness).bought.printed for smoothness in (1, 14)
+    )
     assert f"It gives epsilon {flat:.2f} for L = 1 and {steep:.2f} for L = 14." in TEXT
-    assert f"its noise gives epsilon {flat:.2f} for L = 1, but {steep:.2f} for L = 14" in reason("theorem-8-dp")
+    assert (
+        f"its noise gives epsilon {flat:.2f} for L = 1, but {steep:.2f} for L = 14"
+        in reason("theorem-8-dp")
+    )
 
 
 def test_the_noise_of_the_box_of_dp_srm() -> None:

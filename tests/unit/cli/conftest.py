@@ -72,7 +72,10 @@ def _some_n(budget: Budget) -> Iterator[Mapping[str, int | Fraction]]:
 
 def toy_checks() -> PaperChecks:
     checks = PaperChecks("toy", __name__)
-    checks.add(ExhaustiveCheck("lemma-1", "count", points=_some_n), ExhaustiveCheck("lemma-2", "count", points=_some_n))
+    checks.add(
+        ExhaustiveCheck("lemma-1", "count", points=_some_n),
+        ExhaustiveCheck("lemma-2", "count", points=_some_n),
+    )
     return checks
 
 

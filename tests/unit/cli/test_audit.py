@@ -79,22 +79,54 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_claim_that_holds_is_never_called_private(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["audit", "mechanisms_of_a_user:good", "--epsilon", "1", "--n", "20000"]) == 0
+def test_a_claim_that_holds_is_never_called_private(
+    module: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main(["audit", "mechanisms_of_a_user:good", "--epsilon", "1", "--n", "20000"])
+        == 0
+    )
     out = capsys.readouterr().out
     assert "not refuted at this power" in out
     assert "short is refuted with chance 90%" in out
     assert "private" not in out
 
 
-def test_sigma_too_small_is_refuted_with_exit_code_1(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["audit", f"{module}:short", "--datasets", f"{module}:pair", "--epsilon", "1", "--law", "gaussian"]
+def test_sigma_too_small_is_refuted_with_exit_code_1(
+    module: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "audit",
+        f"{module}:short",
+        "--datasets",
+        f"{module}:pair",
+        "--epsilon",
+        "1",
+        "--law",
+        "gaussian",
+    ]
     assert main([*words, "--n", "40000"]) == 1
     assert "refuted at 95% confidence" in capsys.readouterr().out
 
 
-def test_json_goes_to_stdout_and_words_to_stderr(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["audit", f"{module.name}:outright", "--epsilon", "3", "--n", "2000", "--json", "-"]) == 1
+def test_json_goes_to_stdout_and_words_to_stderr(
+    module: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        main(
+            [
+                "audit",
+                f"{module.name}:outright",
+                "--epsilon",
+                "3",
+                "--n",
+                "2000",
+                "--json",
+                "-",
+            ]
+        )
+        == 1
+    )
     out, err = capsys.readouterr()
     result = json.loads(out)
     assert result["verdict"] == "refuted"
@@ -104,16 +136,34 @@ def test_json_goes_to_stdout_and_words_to_stderr(module: Path, capsys: pytest.Ca
     assert "refuted" in err
 
 
-def test_without_a_claim_there_is_a_bound_and_no_verdict(module: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_claim_there_is_a_bound_and_no_verdict(
+    module: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["audit", f"{module}:good", "--n", "5000"]) == 0
     out = capsys.readouterr().out
     assert "epsilon >= " in out
     assert "no claim to refute" in out
 
 
-def test_ctrl_c_ends_with_what_was_drawn(module: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_ctrl_c_ends_with_what_was_drawn(
+    module: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     target = tmp_path / "audit.json"
-    assert main(["audit", f"{module}:stopped", "--epsilon", "1", "--n", "3000", "--json", str(target)]) == 130
+    assert (
+        main(
+            [
+                "audit",
+                f"{module}:stopped",
+                "--epsilon",
+                "1",
+                "--n",
+                "3000",
+                "--json",
+                str(target),
+            ]
+        )
+        == 130
+    )
     out, err = capsys.readouterr()
     assert "epsilon >= " in out
     assert "interrupted" in err
@@ -151,16 +201,28 @@ def test_bad_input_gets_one_line_and_exit_code_2(
     assert message in err
 
 
-@for_each(("kernel", "n"), [("dp-nsgd", 20_000), ("sr-nsgd", 500), ("dp-srm", 4000), ("dpageem", 4000)])
-def test_kernels_are_audited_against_the_accountant(kernel: str, n: int, capsys: pytest.CaptureFixture[str]) -> None:
+@for_each(
+    ("kernel", "n"),
+    [("dp-nsgd", 20_000), ("sr-nsgd", 500), ("dp-srm", 4000), ("dpageem", 4000)],
+)
+def test_kernels_are_audited_against_the_accountant(
+    kernel: str, n: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["audit", kernel, "--n", str(n)]) == 0
-    assert re.search(r"the accountant says ([\d.]+ <= )?epsilon <= ", capsys.readouterr().out)
+    assert re.search(
+        r"the accountant says ([\d.]+ <= )?epsilon <= ", capsys.readouterr().out
+    )
 
 
 @for_each("kernel", ["dp-srm", "dpageem"])
-def test_batches_reach_what_less_noise_would_be_blamed_for(kernel: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_batches_reach_what_less_noise_would_be_blamed_for(
+    kernel: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The score is the likelihood ratio: a third of the certified epsilon is refuted by few outputs."""
-    assert main(["audit", kernel, "--n", "4000", "--delta", "0.01", "--epsilon", "1.2"]) == 1
+    assert (
+        main(["audit", kernel, "--n", "4000", "--delta", "0.01", "--epsilon", "1.2"])
+        == 1
+    )
     assert "refuted at 95% confidence" in capsys.readouterr().out
 
 
@@ -193,9 +255,25 @@ def test_a_report_has_the_audit_and_json_on_stdout_stays_json(
         "    return sum(data) + rng.standard_normal((size, 1))\n"
     )
     report = tmp_path / "report"
-    assert main(["audit", f"{file}:gauss", "--n", "400", "--report", str(report), "--json", "-"]) == 0
+    assert (
+        main(
+            [
+                "audit",
+                f"{file}:gauss",
+                "--n",
+                "400",
+                "--report",
+                str(report),
+                "--json",
+                "-",
+            ]
+        )
+        == 0
+    )
     said = capsys.readouterr()
     assert json.loads(said.out)["n"] == 400
     assert f"wrote {report / 'peers.md'}" in " ".join(said.err.split())
     assert "| Noise on a sum. |" in (report / "peers.md").read_text("utf-8")
-    assert str(os.getpid()) not in (tmp_path / "loaded").read_text().split(), "foreign code runs in its own process"
+    assert str(os.getpid()) not in (tmp_path / "loaded").read_text().split(), (
+        "foreign code runs in its own process"
+    )

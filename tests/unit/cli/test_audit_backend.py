@@ -43,7 +43,19 @@ def mine(tmp_path: Path) -> Path:
 
 
 def words(mine: Path, *more: str, law: str = "any") -> list[str]:
-    return ["audit", f"{mine}:slow", "--n", "600", "--law", law, "--epsilon", "9", "--json", "-", *more]
+    return [
+        "audit",
+        f"{mine}:slow",
+        "--n",
+        "600",
+        "--law",
+        law,
+        "--epsilon",
+        "9",
+        "--json",
+        "-",
+        *more,
+    ]
 
 
 def found(capsys: Capture) -> AuditResult:
@@ -52,17 +64,29 @@ def found(capsys: Capture) -> AuditResult:
 
 @pytest.mark.parametrize("law", ["any", "gaussian"])
 def test_an_audit_that_is_killed_goes_on_and_one_that_is_done_starts_anew(
-    law: str, mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    law: str,
+    mine: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
 ) -> None:
     monkeypatch.setattr(command, "MIN_SECONDS", 0.0)
     assert main(words(mine, law=law)) == 0
     alone, store, rng = found(capsys), tmp_path / "evidence.sqlite", random.Random(law)
     program = (
-        "import sys; from dpverify.cli import audit, main; audit.MIN_SECONDS = 0.0; print('s', flush=True); main()"
+        "import sys; from dpverify.cli import audit, main; audit.MIN_SECONDS = 0.0; "
+        "print('s', flush=True); main()"
     )
     for _ in range(KILLS):
-        run = [sys.executable, "-c", program, *words(mine, "--store", str(store), law=law)]
-        with subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        run = [
+            sys.executable,
+            "-c",
+            program,
+            *words(mine, "--store", str(store), law=law),
+        ]
+        with subprocess.Popen(
+            run, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == b"s\n"
             time.sleep(rng.uniform(1.0, 3.0))
@@ -82,12 +106,17 @@ def test_what_another_file_beside_it_changed_is_drawn_anew(
     assert before == command._cache_key(mechanism, None, target)
     (mine.parent / "helper.py").write_text("SCALE = 2\n")
     assert command._cache_key(mechanism, None, target) != before
-    assert command._cache_key(mechanism, None, target._replace(datasets=lambda: None)) is None
+    assert (
+        command._cache_key(mechanism, None, target._replace(datasets=lambda: None))
+        is None
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("law", ["any", "gaussian"])
-def test_a_cluster_audits_as_one_process(law: Law, mine: Path, tmp_path: Path, capsys: Capture) -> None:
+def test_a_cluster_audits_as_one_process(
+    law: Law, mine: Path, tmp_path: Path, capsys: Capture
+) -> None:
     pytest.importorskip("distributed", reason="the extra cluster is not installed")
     assert main(words(mine, law=law)) == 0
     alone = found(capsys)
@@ -104,6 +133,8 @@ def test_a_cluster_audits_as_one_process(law: Law, mine: Path, tmp_path: Path, c
             )  # fmt: skip
         assert again == alone
         with at_block(cluster, 8, started.scheduler.kill):
-            assert audit(target.mechanism, epsilon=9.0, n=600, law=law, backend=elsewhere).interrupted
+            assert audit(
+                target.mechanism, epsilon=9.0, n=600, law=law, backend=elsewhere
+            ).interrupted
         assert cluster.failure.endswith("ended early: the scheduler is gone")
         cluster.close()

@@ -17,7 +17,9 @@ def test_no_process_for_no_claims_for_many_or_on_one_core(
 
 
 @pytest.mark.slow
-def test_the_process_has_loaded_the_checks_of_the_claims_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_process_has_loaded_the_checks_of_the_claims_and_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     import multiprocessing
     import threading
 
@@ -29,7 +31,9 @@ def test_the_process_has_loaded_the_checks_of_the_claims_and_ends(monkeypatch: p
         assert "dpverify.papers.tran2022.trees.checks.compose" in loaded
         assert "dpverify.papers.tran2022.run_time.checks.run_time_counts" not in loaded
         (child,) = set(multiprocessing.active_children()) - set(before)
-    assert set(threading.enumerate()) <= threads, "nothing is left that could complain when Python ends"
+    assert set(threading.enumerate()) <= threads, (
+        "nothing is left that could complain when Python ends"
+    )
     child.join(10)
     assert not child.is_alive()
 

@@ -38,11 +38,17 @@ class Clock:
         if turn == self.stop_in_pass:
             raise KeyboardInterrupt
         for each in cases:
-            yield Measured(error="ValueError: no") if each.name in self.broken else self._found(turn)
+            yield (
+                Measured(error="ValueError: no")
+                if each.name in self.broken
+                else self._found(turn)
+            )
 
     def _found(self, turn: int) -> Measured:
         ours = self.factor * (1 + 0.001 * ((7 * turn) % 9))
-        return Measured({"limit": FormTimes([1e-3] * 2), "ours": FormTimes([ours * 1e-3] * 2)})
+        return Measured(
+            {"limit": FormTimes([1e-3] * 2), "ours": FormTimes([ours * 1e-3] * 2)}
+        )
 
 
 @pytest.fixture
@@ -51,7 +57,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     sums = case("sum", targets=[Target("ours", at_most=1.2)])
     groups = {name: Group(name, f"All {name}", ()) for name in cases.GROUPS}
     groups |= {
-        "noise": Group("noise", "All noise", (sums, case("product", parameters={"T": 8}))),
+        "noise": Group(
+            "noise", "All noise", (sums, case("product", parameters={"T": 8}))
+        ),
         "audit": Group("audit", "All audit", (case("whole", long=True), case("bound"))),
     }
     monkeypatch.setattr(cases, "load", groups.__getitem__)
@@ -70,7 +78,9 @@ def complaint(capsys: Capture) -> str:
 def test_ratios_and_targets_are_printed(capsys: Capture) -> None:
     assert main(["bench", "noise"]) == 0
     out = capsys.readouterr().out
-    assert re.search(r"noise: sum\s+ours\s+1.00 ms\s+1.00 \(1.00 to 1.01\)\s+at most 1.2: met", out)
+    assert re.search(
+        r"noise: sum\s+ours\s+1.00 ms\s+1.00 \(1.00 to 1.01\)\s+at most 1.2: met", out
+    )
     assert re.search(r"noise: product\s+limit\s+1.00 ms\s+the limit", out)
     assert "1 target: 1 met." in out
     assert "audit" not in out
@@ -86,7 +96,11 @@ def test_cases_are_listed(capsys: Capture) -> None:
 
 def test_long_cases_only_when_asked_for(clock: Clock, capsys: Capture) -> None:
     del clock
-    for words, there in ((["bench"], False), (["bench", "--long"], True), (["bench", "audit"], True)):
+    for words, there in (
+        (["bench"], False),
+        (["bench", "--long"], True),
+        (["bench", "audit"], True),
+    ):
         assert main(words) == 0
         assert ("whole" in capsys.readouterr().out) == there
 
@@ -98,11 +112,18 @@ def test_json_on_stdout_is_nothing_but_json(capsys: Capture) -> None:
     found = decode(out.encode())
     assert found.runs[0].seed == 5
     assert found.runs[0].quick
-    assert [len(form.samples) for each in found.cases for form in each.forms] == [3, 3, 3, 3]
+    assert [len(form.samples) for each in found.cases for form in each.forms] == [
+        3,
+        3,
+        3,
+        3,
+    ]
     assert "noise: sum" in err
 
 
-def test_what_became_slower_gives_1(clock: Clock, tmp_path: Path, capsys: Capture) -> None:
+def test_what_became_slower_gives_1(
+    clock: Clock, tmp_path: Path, capsys: Capture
+) -> None:
     before = tmp_path / "before.json"
     assert main(["bench", "noise", "--json", str(before)]) == 0
     assert main(["bench", "noise", "--against", str(before)]) == 0
@@ -112,7 +133,9 @@ def test_what_became_slower_gives_1(clock: Clock, tmp_path: Path, capsys: Captur
     clock.factor = 1.1
     assert main(["bench", "noise", "--against", str(before)]) == 1
     out = capsys.readouterr().out
-    assert re.search(r"noise/sum\s+ours / limit\s+slower\s+\+10.0% \(\+9\.\d% to \+10\.\d%\)", out)
+    assert re.search(
+        r"noise/sum\s+ours / limit\s+slower\s+\+10.0% \(\+9\.\d% to \+10\.\d%\)", out
+    )
     assert "2 forms compared: 2 slower." in out
     clock.factor = 0.9
     assert main(["bench", "noise", "--against", str(before)]) == 0
@@ -130,7 +153,10 @@ def test_what_cannot_be_compared_is_counted(tmp_path: Path, capsys: Capture) -> 
     assert "2 forms not watched: too few passes" in out
     assert main(["bench", "--against", str(before)]) == 0
     out, err = capsys.readouterr()
-    assert "1 form not compared: the other run has no form with this name, size and limit" in err
+    assert (
+        "1 form not compared: the other run has no form with this name, size and limit"
+        in err
+    )
 
 
 @pytest.mark.usefixtures("clock")
@@ -144,11 +170,16 @@ def test_other_seeds_and_versions_are_told_of(tmp_path: Path, capsys: Capture) -
     before.write_bytes(before.read_bytes().replace(b'"python": "', b'"python": "2.'))
     assert main(["bench", "noise", "--against", str(before)]) == 0
     err = capsys.readouterr().err
-    assert "the two runs have different seeds, so different input may cause a change" in err
+    assert (
+        "the two runs have different seeds, so different input may cause a change"
+        in err
+    )
     assert "the two runs were made with other versions of the packages" in err
 
 
-def test_a_case_that_fails_gives_1_and_costs_no_other(clock: Clock, capsys: Capture) -> None:
+def test_a_case_that_fails_gives_1_and_costs_no_other(
+    clock: Clock, capsys: Capture
+) -> None:
     clock.broken = ("sum",)
     assert main(["bench", "noise"]) == 1
     out, err = capsys.readouterr()
@@ -156,7 +187,9 @@ def test_a_case_that_fails_gives_1_and_costs_no_other(clock: Clock, capsys: Capt
     assert err == "dpverify: noise/sum could not be measured: ValueError: no\n"
 
 
-def test_an_interrupted_run_writes_what_it_has(clock: Clock, tmp_path: Path, capsys: Capture) -> None:
+def test_an_interrupted_run_writes_what_it_has(
+    clock: Clock, tmp_path: Path, capsys: Capture
+) -> None:
     clock.stop_in_pass = 2
     file, folder = tmp_path / "run.json", tmp_path / "out"
     assert main(["bench", "noise", "--json", str(file), "--report", str(folder)]) == 130
@@ -169,7 +202,9 @@ def test_an_interrupted_run_writes_what_it_has(clock: Clock, tmp_path: Path, cap
     assert "The run was interrupted, so some of its passes are missing." in out
 
 
-def test_groups_that_were_not_measured_stay_in_the_report(clock: Clock, tmp_path: Path) -> None:
+def test_groups_that_were_not_measured_stay_in_the_report(
+    clock: Clock, tmp_path: Path
+) -> None:
     assert main(["bench", "audit", "--report", str(tmp_path)]) == 0
     clock.factor = 1.5
     assert main(["bench", "noise", "--quick", "--report", str(tmp_path)]) == 0
@@ -190,12 +225,17 @@ def write(path: Path, content: bytes) -> Path:
         (b"{", "no JSON"),
         (b"[]", "is no run of dpverify bench"),
         (b'{"schema": 1, "run": {}, "results": []}', "is no run of dpverify bench"),
-        (encode(bench(record(case(), []))).replace(b'"schema": 2', b'"schema": 1'), "this version reads schema 2"),
+        (
+            encode(bench(record(case(), []))).replace(b'"schema": 2', b'"schema": 1'),
+            "this version reads schema 2",
+        ),
         (encode(bench(record(case(), []))).replace(b'"groups"', b'"gruops"'), "gruops"),
         (b"\xff", "no JSON"),
     ],
 )
-def test_a_file_that_is_no_run_is_refused(content: bytes, said: str, tmp_path: Path, capsys: Capture) -> None:
+def test_a_file_that_is_no_run_is_refused(
+    content: bytes, said: str, tmp_path: Path, capsys: Capture
+) -> None:
     file = write(tmp_path / "old.json", content)
     assert main(["bench", "--against", str(file)]) == 2
     line = complaint(capsys)
@@ -207,7 +247,10 @@ def test_bad_words_are_refused(tmp_path: Path, capsys: Capture) -> None:
     for words, said in (
         (["nois"], "GROUP nois: is not a group; near: noise"),
         (["--seed", "-1"], "--seed -1: must be at least 0"),
-        (["--against", str(tmp_path / "absent")], "cannot be read (no such file or directory)"),
+        (
+            ["--against", str(tmp_path / "absent")],
+            "cannot be read (no such file or directory)",
+        ),
         (["--against", str(tmp_path)], "cannot be read (is a directory)"),
         (["--json", str(tmp_path / "no" / "file")], "no such file or directory"),
         (["--report", "/dev/null/out"], "--report"),
@@ -216,7 +259,9 @@ def test_bad_words_are_refused(tmp_path: Path, capsys: Capture) -> None:
         assert said in complaint(capsys)
 
 
-def test_a_report_that_cannot_be_read_is_refused_before_the_run(tmp_path: Path, capsys: Capture) -> None:
+def test_a_report_that_cannot_be_read_is_refused_before_the_run(
+    tmp_path: Path, capsys: Capture
+) -> None:
     (tmp_path / "data").mkdir()
     write(tmp_path / "data" / "benchmarks.json", b"{}")
     assert main(["bench", "--report", str(tmp_path)]) == 2

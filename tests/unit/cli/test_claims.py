@@ -18,7 +18,10 @@ def test_without_a_filter_all_pass() -> None:
 
 
 def test_a_filter_passes_what_it_names() -> None:
-    assert chosen(["proved", "refuted"], ["dp"]) == (frozenset({"proved", "refuted"}), frozenset({"dp"}))
+    assert chosen(["proved", "refuted"], ["dp"]) == (
+        frozenset({"proved", "refuted"}),
+        frozenset({"dp"}),
+    )
     assert chosen_severities(["privacy"]) == frozenset({"privacy"})
     assert chosen_severities([*SEVERITIES]) == frozenset(SEVERITIES)
 

@@ -25,5 +25,7 @@ def test_claims_papers_and_words_are_offered(capsys: Capture) -> None:
 
 def test_the_script_of_a_shell_is_written(tmp_path: Path) -> None:
     script = tmp_path / "dpverify"
-    assert main(["--install-completion", "--shell", "fish", "--output", str(script)]) == 0
+    assert (
+        main(["--install-completion", "--shell", "fish", "--output", str(script)]) == 0
+    )
     assert "explain" in script.read_text()

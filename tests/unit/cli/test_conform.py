@@ -18,7 +18,9 @@ def test_the_example_of_the_guide_conforms_and_a_mistake_in_it_is_found(
     assert main(["conform", f"{EXAMPLE}:make"]) == 0
     assert "No fault found" in capsys.readouterr().out
     wrong = tmp_path / "wrong.py"
-    wrong.write_text(EXAMPLE.read_text().replace("SIGMA * clip *", "SIGMA / 2 * clip *"))
+    wrong.write_text(
+        EXAMPLE.read_text().replace("SIGMA * clip *", "SIGMA / 2 * clip *")
+    )
     assert main(["conform", f"{wrong}:make"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("FAULT  scale of noise")
@@ -51,21 +53,39 @@ def test_what_is_no_optimizer_is_one_line(
     assert said.count("\n") == 1
 
 
-def test_a_report_says_what_was_found_of_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_says_what_was_found_of_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     mistakes = EXAMPLE.parent / "peers" / "known_mistakes.py"
     names = [name for name in runpy.run_path(str(mistakes)) if name.startswith("make")]
-    assert main(["conform", *(f"{mistakes}:{name}" for name in names), "--report", str(tmp_path)]) == 1
+    assert (
+        main(
+            [
+                "conform",
+                *(f"{mistakes}:{name}" for name in names),
+                "--report",
+                str(tmp_path),
+            ]
+        )
+        == 1
+    )
     capsys.readouterr()
     run = PEERS_PAGE.read(tmp_path)
     assert run is not None
-    assert [peer.says for peer in run.peers if not peer.failed] == ["DP-SGD without a mistake, for comparison."]
+    assert [peer.says for peer in run.peers if not peer.failed] == [
+        "DP-SGD without a mistake, for comparison."
+    ]
     assert len(run.peers) == len(names) >= 9
     assert all("https://github.com/" in peer.says for peer in run.peers if peer.failed)
     assert run.peers[0].versions.keys() == {"numpy"}
-    assert (tmp_path / "peers.md").read_text("utf-8").count("peers/known_mistakes.py:make_shuffled") == 2
+    assert (tmp_path / "peers.md").read_text("utf-8").count(
+        "peers/known_mistakes.py:make_shuffled"
+    ) == 2
 
 
-def test_without_a_target_one_line_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_target_one_line_says_what_is_missing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["conform"]) == 2
     assert "at least one" in capsys.readouterr().err
 
@@ -90,16 +110,34 @@ def test_a_dict_of_optimizers_is_judged_with_seeds_and_beside_others_and_peers_a
     file, report = tmp_path / "some.py", tmp_path / "reports"
     file.write_text(SOME)
     assert main(["conform", f"{EXAMPLE}:make", "--report", str(report)]) == 0
-    both = [f"{file}:some", f"{file}:good", "--seeds", "2", "--beside", f"{file}:audit", "--report", str(report)]
+    both = [
+        f"{file}:some",
+        f"{file}:good",
+        "--seeds",
+        "2",
+        "--beside",
+        f"{file}:audit",
+        "--report",
+        str(report),
+    ]
     assert main(["conform", *both]) == 1
     said = capsys.readouterr().out
-    assert f"no clipping: 2 of 2; sensitivity; {tmp_path.name}/some.py:audit: too long" in said
+    assert (
+        f"no clipping: 2 of 2; sensitivity; {tmp_path.name}/some.py:audit: too long"
+        in said
+    )
     assert f"DP-SGD: 0 of 2; {tmp_path.name}/some.py:audit: nothing" in said
     run = PEERS_PAGE.read(report)
     assert run is not None
     assert run.catalogue is not None
-    assert (len(run.peers), len(run.catalogue.entries), run.catalogue.seeds) == (1, 3, 2)
-    assert list(run.catalogue.auditors.values()) == ["An auditor that looks at one run."]
+    assert (len(run.peers), len(run.catalogue.entries), run.catalogue.seeds) == (
+        1,
+        3,
+        2,
+    )
+    assert list(run.catalogue.auditors.values()) == [
+        "An auditor that looks at one run."
+    ]
     assert main(["conform", f"{EXAMPLE}:make", "--report", str(report)]) == 0
     again = PEERS_PAGE.read(report)
     assert again is not None
@@ -109,7 +147,10 @@ def test_a_dict_of_optimizers_is_judged_with_seeds_and_beside_others_and_peers_a
 def test_one_optimizer_is_counted_over_seeds_and_recorded_with_the_versions_of_its_libraries(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["conform", f"{EXAMPLE}:make", "--seeds", "2", "--report", str(tmp_path)]) == 0
+    assert (
+        main(["conform", f"{EXAMPLE}:make", "--seeds", "2", "--report", str(tmp_path)])
+        == 0
+    )
     assert ": 0 of 2" in capsys.readouterr().out
     run = PEERS_PAGE.read(tmp_path)
     assert run is not None
@@ -140,7 +181,9 @@ def several():
 """
 
 
-def test_a_test_that_cannot_be_run_is_part_of_the_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_test_that_cannot_be_run_is_part_of_the_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "incomplete.py"
     file.write_text(INCOMPLETE)
     assert main(["conform", f"{file}:make"]) == 1
@@ -176,15 +219,27 @@ def make_leaves(): os._exit(0)
 @for_each(
     ("name", "code", "message"),
     [
-        ("leaving", 1, "FAULT  calls in this optimizer: step ended its process with exit code 0"),
-        ("crashing", 1, "FAULT  calls in this optimizer: step ended its process by signal 9"),
+        (
+            "leaving",
+            1,
+            "FAULT  calls in this optimizer: step ended its process with exit code 0",
+        ),
+        (
+            "crashing",
+            1,
+            "FAULT  calls in this optimizer: step ended its process by signal 9",
+        ),
         ("exiting", 1, "step raised SystemExit"),
         ("make_exits", 2, "raised SystemExit: 0"),
         ("make_leaves", 2, "ended its process with exit code 0"),
     ],
 )
 def test_code_that_exits_is_a_named_failure(
-    name: str, code: int, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str,
+    code: int,
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     file = tmp_path / "foreign.py"
     file.write_text(FOREIGN)
@@ -198,7 +253,19 @@ def test_what_was_found_before_an_exit_is_kept_and_others_are_tested(
 ) -> None:
     file = tmp_path / "foreign.py"
     file.write_text(FOREIGN)
-    assert main(["conform", f"{file}:several", f"{file}:leaving", f"{EXAMPLE}:make", "--report", str(tmp_path)]) == 1
+    assert (
+        main(
+            [
+                "conform",
+                f"{file}:several",
+                f"{file}:leaving",
+                f"{EXAMPLE}:make",
+                "--report",
+                str(tmp_path),
+            ]
+        )
+        == 1
+    )
     out = capsys.readouterr().out
     assert "exits: 1 of 1; every batch" in out
     assert "leaves: 1 of 1; calls; step ended its process with exit code 0" in out
@@ -211,11 +278,16 @@ def test_what_was_found_before_an_exit_is_kept_and_others_are_tested(
     assert [entry.found for entry in seeded.entries] == [1, 1, 0]
 
 
-def test_code_that_hangs_in_c_is_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_code_that_hangs_in_c_is_ended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "foreign.py"
     file.write_text(FOREIGN)
     assert main(["conform", f"{file}:hanging", "--timeout", "10"]) == 1
-    assert "calls in this optimizer: step did not return within 10 s" in capsys.readouterr().out
+    assert (
+        "calls in this optimizer: step did not return within 10 s"
+        in capsys.readouterr().out
+    )
 
 
 def test_a_limit_is_a_number_of_seconds(capsys: pytest.CaptureFixture[str]) -> None:
@@ -251,19 +323,43 @@ def test_a_target_gets_the_device_and_another_part_of_a_report_stays(
     pytest.importorskip("torch", reason="the extra `torch` is not installed")
     file = tmp_path / "on_device.py"
     file.write_text(ON_DEVICE)
-    assert main(["conform", f"{file}:make", "--device", "cpu", "--report", str(tmp_path)]) == 0, capsys.readouterr().out
+    assert (
+        main(["conform", f"{file}:make", "--device", "cpu", "--report", str(tmp_path)])
+        == 0
+    ), capsys.readouterr().out
     recorded = PEERS_PAGE.read(tmp_path)
     assert recorded is not None
     assert recorded.command.endswith("--device cpu")
     assert recorded.card is None
     capsys.readouterr()
     for target, device, message in (
-        ("make", "meta", "--device meta: must be a device of this machine on which PyTorch computes"),
-        ("make", "cuda:99", "--device cuda:99: must be a device of this machine on which PyTorch computes"),
-        ("without", "cpu", "on_device.py:without: must have a parameter 'device' for --device"),
+        (
+            "make",
+            "meta",
+            "--device meta: must be a device of this machine on which PyTorch computes",
+        ),
+        (
+            "make",
+            "cuda:99",
+            "--device cuda:99: must be a device of this machine on which PyTorch computes",
+        ),
+        (
+            "without",
+            "cpu",
+            "on_device.py:without: must have a parameter 'device' for --device",
+        ),
         ("make", None, "make() missing 1 required positional argument: 'device'"),
     ):
-        assert main(["conform", f"{file}:{target}", *(["--device", device] if device else [])]) == 2
+        assert (
+            main(
+                [
+                    "conform",
+                    f"{file}:{target}",
+                    *(["--device", device] if device else []),
+                ]
+            )
+            == 2
+        )
         error = capsys.readouterr().err
         assert message in error
         assert error.count("\n") == 1

@@ -40,7 +40,9 @@ def test_a_figure_is_named_after_the_algorithm_unless_it_has_a_name(
     assert (handed["algorithm"], handed["figure"]) == ("dp-srm", figure)
 
 
-def test_means_of_a_comparison_go_on_as_one(tmp_path: Path, handed: dict[str, Any]) -> None:
+def test_means_of_a_comparison_go_on_as_one(
+    tmp_path: Path, handed: dict[str, Any]
+) -> None:
     store = tmp_path / "blocks.sqlite"
     assert main(["compare", "--seeds", "3", "--fresh", "--store", str(store)]) == 0
     assert handed["seeds"] == 3

@@ -17,25 +17,58 @@ MINE = b"mine\n"
 
 
 def state(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 REPORTS = {
-    "verify": (["verify", "--specs", "TOY", "--jobs", "1"], ["README.md", "toy.md", "figures/overview.svg"]),
-    "selftest": (["selftest", "--root", str(ROOT), "--tenth", "0"], ["selftest.md", "data/selftest.json"]),
-    "search": (["selftest", "--root", str(ROOT), "--search"], ["search.md", "data/search.json"]),
-    "rates": (["selftest", "--root", str(ROOT), "--rates", "1"], ["rates.md", "data/rates.json"]),
-    "modules": (["selftest", "--root", str(ROOT), "--modules"], ["mutants.md", "data/mutants.json"]),
-    "bench": (["bench", "noise"], ["benchmarks.md", "data/benchmarks.json", "figures/bench-noise.svg"]),
-    "compare": (["compare", "--epsilon", "1", "--delta", "1e-5", "--no-figure"], ["comparison.md"]),
-    "experiment": (["compare", "--experiment", "wang2019:table-2", "--no-figure"], ["experiments.md"]),
+    "verify": (
+        ["verify", "--specs", "TOY", "--jobs", "1"],
+        ["README.md", "toy.md", "figures/overview.svg"],
+    ),
+    "selftest": (
+        ["selftest", "--root", str(ROOT), "--tenth", "0"],
+        ["selftest.md", "data/selftest.json"],
+    ),
+    "search": (
+        ["selftest", "--root", str(ROOT), "--search"],
+        ["search.md", "data/search.json"],
+    ),
+    "rates": (
+        ["selftest", "--root", str(ROOT), "--rates", "1"],
+        ["rates.md", "data/rates.json"],
+    ),
+    "modules": (
+        ["selftest", "--root", str(ROOT), "--modules"],
+        ["mutants.md", "data/mutants.json"],
+    ),
+    "bench": (
+        ["bench", "noise"],
+        ["benchmarks.md", "data/benchmarks.json", "figures/bench-noise.svg"],
+    ),
+    "compare": (
+        ["compare", "--epsilon", "1", "--delta", "1e-5", "--no-figure"],
+        ["comparison.md"],
+    ),
+    "experiment": (
+        ["compare", "--experiment", "wang2019:table-2", "--no-figure"],
+        ["experiments.md"],
+    ),
 }
 CASES = [(words, name) for words, names in REPORTS.values() for name in names]
 
 
 @for_each(("words", "name"), CASES, ids=[f"{words[0]}-{name}" for words, name in CASES])
 def test_a_report_is_not_written_over_files_of_somebody_else(
-    words: list[str], name: str, toy: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    words: list[str],
+    name: str,
+    toy: Path,
+    tmp_path: Path,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     work = tmp_path / "work"
     folder = work / "report"
@@ -60,13 +93,18 @@ def test_a_report_with_an_unfinished_update_of_somebody_else_is_refused(
     victim = tmp_path / "victim.md"
     victim.write_bytes(MINE)
     (folder / "UNFINISHED").mkdir(parents=True)
-    (folder / "UNFINISHED" / "names").write_text(json.dumps([str(victim), "../victim.md"]))
+    (folder / "UNFINISHED" / "names").write_text(
+        json.dumps([str(victim), "../victim.md"])
+    )
     (folder / "UNFINISHED" / "0").write_bytes(b"theirs")
     explain = ["explain", "toy:lemma-1", "--specs", str(toy), "--report", str(folder)]
     verify = ["verify", "--specs", str(toy), "--jobs", "1", "--report", str(folder)]
     for words in (explain, verify):
         assert main(words) == 2
-        assert "UNFINISHED: exists, and was not written by this version" in capsys.readouterr().err
+        assert (
+            "UNFINISHED: exists, and was not written by this version"
+            in capsys.readouterr().err
+        )
     assert victim.read_bytes() == MINE
 
 
@@ -78,9 +116,21 @@ def test_the_json_is_written_though_the_report_meets_a_foreign_page_after_the_ru
     folder.mkdir()
     (folder / "README.md").write_bytes(MINE)
     target = tmp_path / "run.json"
-    words = ["verify", "--specs", str(toy), "--jobs", "1", "--report", str(folder), "--json", str(target)]
+    words = [
+        "verify",
+        "--specs",
+        str(toy),
+        "--jobs",
+        "1",
+        "--report",
+        str(folder),
+        "--json",
+        str(target),
+    ]
     assert main(words) == 2
-    assert "README.md: exists, and was not written by dpverify" in capsys.readouterr().err
+    assert (
+        "README.md: exists, and was not written by dpverify" in capsys.readouterr().err
+    )
     assert json.loads(target.read_bytes())["schema"] == 1
     assert state(folder) == {"README.md": MINE}
 
@@ -88,18 +138,31 @@ def test_the_json_is_written_though_the_report_meets_a_foreign_page_after_the_ru
 @for_each(
     ("words", "name"),
     [
-        (["train", "--algorithm", "dp-nsgd", "--sigma", "1", "--steps", "2"], "dp-nsgd.svg"),
-        (["train", "--algorithm", "dp-srm", "--sigma", "1", "--steps", "2"], "dp-srm.svg"),
+        (
+            ["train", "--algorithm", "dp-nsgd", "--sigma", "1", "--steps", "2"],
+            "dp-nsgd.svg",
+        ),
+        (
+            ["train", "--algorithm", "dp-srm", "--sigma", "1", "--steps", "2"],
+            "dp-srm.svg",
+        ),
         (["compare", "--epsilon", "1", "--delta", "1e-5"], "compare.svg"),
     ],
 )
 def test_a_figure_that_nobody_named_does_not_replace_a_file_of_somebody_else(
-    words: list[str], name: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+    words: list[str],
+    name: str,
+    tmp_path: Path,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).write_bytes(b"<svg/>\n")
     assert main(words) == 2
-    assert f"--figure {name}: exists and is not a figure of dpverify" in capsys.readouterr().err
+    assert (
+        f"--figure {name}: exists and is not a figure of dpverify"
+        in capsys.readouterr().err
+    )
     assert state(tmp_path) == {name: b"<svg/>\n"}
 
 
@@ -129,11 +192,16 @@ def test_certificates_are_not_written_beside_files_of_somebody_else(
 ) -> None:
     (tmp_path / name).write_bytes(content)
     assert main(["certify", "tran2022:lemma-12-count", "--out", str(tmp_path)]) == 2
-    assert f"holds {name}, which is not a certificate of dpverify" in capsys.readouterr().err
+    assert (
+        f"holds {name}, which is not a certificate of dpverify"
+        in capsys.readouterr().err
+    )
     assert state(tmp_path) == {name: content}
 
 
-def test_certificates_are_not_written_through_a_link(tmp_path: Path, capsys: Capture) -> None:
+def test_certificates_are_not_written_through_a_link(
+    tmp_path: Path, capsys: Capture
+) -> None:
     out = tmp_path / "out"
     out.mkdir()
     victim = tmp_path / "victim.json"

@@ -33,7 +33,14 @@ def ask(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
     command = [sys.executable, "-m", *words]
     with one_core():
-        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
 
 @pytest.mark.slow
@@ -43,13 +50,26 @@ def test_a_new_paper_is_judged_by_verify_and_by_pytest(tmp_path: Path) -> None:
     assert first.returncode == 0, first.stderr
     assert "3 verdicts on 3 claims: 1 proved, 1 not refuted, 1 refuted." in first.stdout
     records = tmp_path / "judged2026" / "specs" / "judged2026" / "claims.toml"
-    records.write_text(records.read_text() + CLAIM)  # no check is written for it, and nobody pins it
+    # no check is written for it, and nobody pins it
+    records.write_text(records.read_text() + CLAIM)
     second = ask(tmp_path, "dpverify", "verify", "judged2026:lemma-2")
     assert second.returncode == 1
     assert "refuted       judged2026:lemma-2" in second.stdout
     assert "WITHOUT A PIN: judged2026:lemma-2: refuted." in second.stdout
-    tested = ask(tmp_path, "pytest", "-q", "-p", "no:cacheprovider", "judged2026", "-k", "lemma-2")
-    assert "judged2026:lemma-2[printed|pin]: refuted, and no verdict pins it" in tested.stdout
+    tested = ask(
+        tmp_path,
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "judged2026",
+        "-k",
+        "lemma-2",
+    )
+    assert (
+        "judged2026:lemma-2[printed|pin]: refuted, and no verdict pins it"
+        in tested.stdout
+    )
     checks = tmp_path / "judged2026" / "noise" / "checks" / "tree.py"
     checks.write_text('\nCHECKS = PaperChecks("judged2026", __name__)')
     broken = ask(tmp_path, "dpverify", "verify", "judged2026:lemma-2")
@@ -75,7 +95,9 @@ def test_a_paper_is_written_over_nothing(
     assert message in capsys.readouterr().err
 
 
-def test_a_project_that_is_there_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_project_that_is_there_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.dpverify]\npapers = []\n")
     assert main(["new-paper", "beside2026", str(tmp_path)]) == 0
     assert 'add: [tool.dpverify] papers = ["beside2026"]' in capsys.readouterr().err
@@ -84,9 +106,14 @@ def test_a_project_that_is_there_is_left_alone(tmp_path: Path, capsys: pytest.Ca
 
 @for_each(
     ("table", "message"),
-    [("papers = 3", "must be a list"), ('papers = ["gone"]', r"there must be gone/specs/gone/claims\.toml")],
+    [
+        ("papers = 3", "must be a list"),
+        ('papers = ["gone"]', r"there must be gone/specs/gone/claims\.toml"),
+    ],
 )
-def test_a_project_that_names_no_paper_is_refused(tmp_path: Path, table: str, message: str) -> None:
+def test_a_project_that_names_no_paper_is_refused(
+    tmp_path: Path, table: str, message: str
+) -> None:
     (tmp_path / "pyproject.toml").write_text(f"[tool.dpverify]\n{table}\n")
     with pytest.raises(SpecError, match=message):
         outside_papers(tmp_path / "below")
@@ -95,8 +122,12 @@ def test_a_project_that_names_no_paper_is_refused(tmp_path: Path, table: str, me
 def test_two_papers_with_one_key_are_refused(tmp_path: Path) -> None:
     for folder in ("one", "two"):
         assert main(["new-paper", "same2026", str(tmp_path / folder)]) == 0
-    (tmp_path / "pyproject.toml").write_text('[tool.dpverify]\npapers = ["one/same2026", "two/same2026"]\n')
-    with pytest.raises(SpecError, match=r"same2026.*two papers have this key: .*one.* and .*two"):
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.dpverify]\npapers = ["one/same2026", "two/same2026"]\n'
+    )
+    with pytest.raises(
+        SpecError, match=r"same2026.*two papers have this key: .*one.* and .*two"
+    ):
         outside_papers(tmp_path)
 
 
@@ -108,16 +139,35 @@ def test_a_claim_of_a_paper_that_is_not_known_here_says_what_makes_one_known(
         "no paper mine2026 is known here (for your own paper, work below the folder of its pyproject.toml"
         in capsys.readouterr().err
     )
-    assert main(["verify", "--specs", str(ROOT / "docs" / "examples" / "specs"), "--checks", "no_such_module"]) == 2
+    assert (
+        main(
+            [
+                "verify",
+                "--specs",
+                str(ROOT / "docs" / "examples" / "specs"),
+                "--checks",
+                "no_such_module",
+            ]
+        )
+        == 2
+    )
     assert "checks: 'no_such_module'" in capsys.readouterr().err
 
 
-def test_an_installed_paper_is_known_by_its_entry_point(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_paper_is_known_by_its_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert main(["new-paper", "installed2026", str(tmp_path)]) == 0
     (tmp_path / "pyproject.toml").unlink()
     info = tmp_path / "installed2026-1.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: installed2026\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[dpverify.papers]\ninstalled2026 = installed2026\n")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: installed2026\nVersion: 1\n"
+    )
+    (info / "entry_points.txt").write_text(
+        "[dpverify.papers]\ninstalled2026 = installed2026\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
-    assert outside_papers(tmp_path) == {"installed2026": tmp_path / "installed2026" / "specs" / "installed2026"}
+    assert outside_papers(tmp_path) == {
+        "installed2026": tmp_path / "installed2026" / "specs" / "installed2026"
+    }

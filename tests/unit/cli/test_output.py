@@ -47,7 +47,9 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     assert target.stat().st_mode & 0o777 == 0o666 & ~mask
 
 
-def test_stdout_gets_the_bytes_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+def test_stdout_gets_the_bytes_and_nothing_else(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     write_json("json", "-", b"{}\n")
     assert capsys.readouterr() == ("{}\n", "")
 

@@ -43,7 +43,9 @@ def during_collection() -> Iterator[Callable[[], None]]:
         gc.callbacks.remove(callback)
 
 
-def test_an_interrupt_that_python_would_drop_comes_after_the_next_block(during_collection: Callable[[], None]) -> None:
+def test_an_interrupt_that_python_would_drop_comes_after_the_next_block(
+    during_collection: Callable[[], None],
+) -> None:
     before = signal.getsignal(signal.SIGINT)
     with progress_on_stderr() as show:
         show(ONE_OF_TWO)
@@ -74,18 +76,42 @@ def test_interrupts_that_are_ignored_stay_so() -> None:
 def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """What stderr shows as a terminal."""
     shown = io.StringIO()
-    monkeypatch.setattr(terminal_module, "Console", partial(Console, file=shown, force_terminal=True, width=400))
+    monkeypatch.setattr(
+        terminal_module,
+        "Console",
+        partial(Console, file=shown, force_terminal=True, width=400),
+    )
     return shown
 
 
-def test_refutations_are_told_as_soon_as_they_are_there_and_what_was_decided(terminal: io.StringIO) -> None:
-    found = CheckResult(name="search", method="search", status="refuted", message="at n = 1 it is 2")
+def test_refutations_are_told_as_soon_as_they_are_there_and_what_was_decided(
+    terminal: io.StringIO,
+) -> None:
+    found = CheckResult(
+        name="search", method="search", status="refuted", message="at n = 1 it is 2"
+    )
     with progress_on_stderr() as show:
         for k in range(MAX_SHOWN + 2):
             for check in ("search", "another"):
-                show(Progress(k, 40, f"demo:claim-{k}[printed|{check}]", found, compiling=3.2))
-        show(Progress(MAX_SHOWN + 2, 40, "demo:last[printed|search]", msgspec.structs.replace(found, status="proved")))
+                show(
+                    Progress(
+                        k, 40, f"demo:claim-{k}[printed|{check}]", found, compiling=3.2
+                    )
+                )
+        show(
+            Progress(
+                MAX_SHOWN + 2,
+                40,
+                "demo:last[printed|search]",
+                msgspec.structs.replace(found, status="proved"),
+            )
+        )
     told = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
-    lines = re.findall(r"refuted so far: demo:claim-(\d+)\[printed\|\w+\]: at n = 1 it is 2", told)
+    lines = re.findall(
+        r"refuted so far: demo:claim-(\d+)\[printed\|\w+\]: at n = 1 it is 2", told
+    )
     assert lines == [str(k) for k in range(MAX_SHOWN)]
-    assert f"1 proved, {2 * MAX_SHOWN + 4} refuted; 0 s went into compiling; demo:last[printed|search]" in told
+    assert (
+        f"1 proved, {2 * MAX_SHOWN + 4} refuted; 0 s went into compiling; demo:last[printed|search]"
+        in told
+    )

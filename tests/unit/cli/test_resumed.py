@@ -67,7 +67,9 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def statuses(specs: Path, *options: str) -> list[str]:
     file = specs.parent / "run.json"
     main(["verify", "--specs", str(specs), "--json", str(file), *options])
-    return [result["status"] for result in msgspec.json.decode(file.read_bytes())["results"]]
+    return [
+        result["status"] for result in msgspec.json.decode(file.read_bytes())["results"]
+    ]
 
 
 def replace(specs: Path, old: str, new: str) -> None:
@@ -81,7 +83,9 @@ def replace(specs: Path, old: str, new: str) -> None:
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-def test_a_second_run_is_found_and_an_edited_record_is_judged(specs: Path, judged: list[str]) -> None:
+def test_a_second_run_is_found_and_an_edited_record_is_judged(
+    specs: Path, judged: list[str]
+) -> None:
     first = statuses(specs)
     assert first != ["refuted"]
     assert statuses(specs) == first
@@ -93,15 +97,25 @@ def test_a_second_run_is_found_and_an_edited_record_is_judged(specs: Path, judge
     assert len(judged) == 3
 
 
-@pytest.mark.parametrize("options", [["--seed", "1"], ["--fresh"], ["--timeout", "100"], ["--store"]])
-def test_another_request_is_judged(specs: Path, judged: list[str], options: list[str]) -> None:
+@pytest.mark.parametrize(
+    "options", [["--seed", "1"], ["--fresh"], ["--timeout", "100"], ["--store"]]
+)
+def test_another_request_is_judged(
+    specs: Path, judged: list[str], options: list[str]
+) -> None:
     first = statuses(specs)
-    words = [*options, str(specs.parent / "other.sqlite")] if options == ["--store"] else options
+    words = (
+        [*options, str(specs.parent / "other.sqlite")]
+        if options == ["--store"]
+        else options
+    )
     assert statuses(specs, *words) == first
     assert len(judged) == 2
 
 
-def test_a_fresh_run_makes_the_stored_one_forgotten(specs: Path, judged: list[str]) -> None:
+def test_a_fresh_run_makes_the_stored_one_forgotten(
+    specs: Path, judged: list[str]
+) -> None:
     for words in ([], [], ["--fresh"], [], []):
         statuses(specs, *words)
     assert len(judged) == 3

@@ -24,8 +24,18 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     calls: Asked = []
 
     def run(root: Path, faults: Sequence[Fault], state: Path, **words: Any) -> Selftest:
-        calls.append(([each.id for each in faults], {**words, "root": root, "state": state}))
-        return Selftest(versions={}, commit="", machine={}, kinds={}, modules=[], faults=[], catalogue=0)
+        calls.append(
+            ([each.id for each in faults], {**words, "root": root, "state": state})
+        )
+        return Selftest(
+            versions={},
+            commit="",
+            machine={},
+            kinds={},
+            modules=[],
+            faults=[],
+            catalogue=0,
+        )
 
     monkeypatch.setattr(runner, "selftest", run)
     return calls
@@ -43,7 +53,16 @@ def test_a_tenth_on_so_many_jobs_with_a_limit(asked: Asked) -> None:
     assert given["state"] == ROOT / ".selftest"
 
 
-@for_each("words", [["--tenth", "10"], ["--tenth", "-1"], ["--jobs", "0"], ["--limit", "0"], ["--only", "x"]])
+@for_each(
+    "words",
+    [
+        ["--tenth", "10"],
+        ["--tenth", "-1"],
+        ["--jobs", "0"],
+        ["--limit", "0"],
+        ["--only", "x"],
+    ],
+)
 def test_what_is_out_of_its_domain_is_refused(
     words: list[str], asked: Asked, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -52,14 +71,20 @@ def test_what_is_out_of_its_domain_is_refused(
     assert not asked
 
 
-def test_a_list_plants_nothing(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_plants_nothing(
+    asked: Asked, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["selftest", "--root", str(ROOT), "--list", "--tenth", "3"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == len(choose(load_faults(ROOT), tenth=3))
+    assert len(capsys.readouterr().out.splitlines()) == len(
+        choose(load_faults(ROOT), tenth=3)
+    )
     assert not asked
 
 
 @for_each("lacks", ["tests", "specs/faults"])
-def test_a_folder_that_is_no_whole_checkout_is_refused(lacks: str, tmp_path: Path, asked: Asked) -> None:
+def test_a_folder_that_is_no_whole_checkout_is_refused(
+    lacks: str, tmp_path: Path, asked: Asked
+) -> None:
     for folder in {"tests", "specs/faults"} - {lacks}:
         (tmp_path / folder).mkdir(parents=True)
     assert main(["selftest", "--root", str(tmp_path)]) == 2

@@ -27,24 +27,46 @@ from dpverify.selftest.records import (
 from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[3]
-BLIND, SEEN = Sighting(check="tests/t.py", saw="nothing"), Sighting(check="p:c", saw="pin contradicted")
+BLIND, SEEN = (
+    Sighting(check="tests/t.py", saw="nothing"),
+    Sighting(check="p:c", saw="pin contradicted"),
+)
 Capture = pytest.CaptureFixture[str]
 
 
 def outcome(name: str, *sightings: Sighting) -> FaultOutcome:
-    return FaultOutcome(id=name, kind="noise", what="it", module="m", seconds=3.4, sightings=list(sightings))
+    return FaultOutcome(
+        id=name,
+        kind="noise",
+        what="it",
+        module="m",
+        seconds=3.4,
+        sightings=list(sightings),
+    )
 
 
 def faults(*found: FaultOutcome) -> Selftest:
     return Selftest(
-        versions={}, commit="", machine={}, kinds={"noise": "N"}, modules=["m"], faults=list(found), catalogue=9
+        versions={},
+        commit="",
+        machine={},
+        kinds={"noise": "N"},
+        modules=["m"],
+        faults=list(found),
+        catalogue=9,
     )
 
 
 def searched(*found: bool) -> SearchRun:
     """Of true inequalities: whether each was refuted."""
-    trials = [{"smoke": [Trial(seed=0, points=9, found={"x": "1"} if each else {}, bits=1)]} for each in found]
-    hunted = [Hunted(name="t", kind="", says="x < 1", requires=[], bits=0, trials=each) for each in trials]
+    trials = [
+        {"smoke": [Trial(seed=0, points=9, found={"x": "1"} if each else {}, bits=1)]}
+        for each in found
+    ]
+    hunted = [
+        Hunted(name="t", kind="", says="x < 1", requires=[], bits=0, trials=each)
+        for each in trials
+    ]
     return SearchRun(kinds={}, seconds={"smoke": 1.0}, inequalities=hunted)
 
 
@@ -67,7 +89,9 @@ def changed(*waiting: str, of: str = "dpverify.a") -> MutantsRun:
 Given = dict[str, Any]
 
 
-def answers(monkeypatch: pytest.MonkeyPatch, where: Any, name: str, run: object) -> Given:
+def answers(
+    monkeypatch: pytest.MonkeyPatch, where: Any, name: str, run: object
+) -> Given:
     """Let a runner answer with a run, or raise it; what it was asked for."""
     given: Given = {}
 
@@ -82,36 +106,77 @@ def answers(monkeypatch: pytest.MonkeyPatch, where: Any, name: str, run: object)
 
 
 ASKS: dict[str, tuple[list[str], Any, str, Callable[[bool], object], int, str]] = {
-    "faults": ([], runner, "selftest", lambda red: faults(outcome("f", BLIND if red else SEEN)), 1, "selftest"),
+    "faults": (
+        [],
+        runner,
+        "selftest",
+        lambda red: faults(outcome("f", BLIND if red else SEEN)),
+        1,
+        "selftest",
+    ),
     "search": (["--search"], searching, "judge_search", searched, 1, "search"),
     "rates": (["--rates", "2"], rates, "measure_rates", rated, 1, "rates"),
-    "modules": (["--modules"], modules, "change_modules", lambda red: changed(*["dpverify.b"] * red), 130, "mutants"),
+    "modules": (
+        ["--modules"],
+        modules,
+        "change_modules",
+        lambda red: changed(*["dpverify.b"] * red),
+        130,
+        "mutants",
+    ),
 }
 
 
 @for_each("red", [False, True])
 @for_each("name", ASKS)
 def test_the_exit_code_is_that_of_what_was_found_and_all_is_written(
-    name: str, red: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    name: str,
+    red: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
 ) -> None:
     words, where, function, makes, code, page = ASKS[name]
     run = makes(red)
     answers(monkeypatch, where, function, run)
     report = tmp_path / "report"
-    asked = ["selftest", "--root", str(ROOT), "--state", str(tmp_path / "state"), *words]
-    assert main([*asked, "--report", str(report), "--json", "-"]) == (code if red else 0)
+    asked = [
+        "selftest",
+        "--root",
+        str(ROOT),
+        "--state",
+        str(tmp_path / "state"),
+        *words,
+    ]
+    assert main([*asked, "--report", str(report), "--json", "-"]) == (
+        code if red else 0
+    )
     said = capsys.readouterr()
     assert msgspec.json.decode(said.out, type=type(run)) == run  # and nothing else
     assert said.err.strip()
     assert (report / f"{page}.md").is_file()
-    assert msgspec.json.decode((report / "data" / f"{page}.json").read_bytes(), type=type(run)) == run
+    assert (
+        msgspec.json.decode(
+            (report / "data" / f"{page}.json").read_bytes(), type=type(run)
+        )
+        == run
+    )
     assert main([*asked, "--json", str(tmp_path / "run.json")]) == (code if red else 0)
     assert capsys.readouterr().out.strip()
-    assert msgspec.json.decode((tmp_path / "run.json").read_bytes(), type=type(run)) == run
+    assert (
+        msgspec.json.decode((tmp_path / "run.json").read_bytes(), type=type(run)) == run
+    )
 
 
-def test_missed_faults_are_named_first(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    answers(monkeypatch, runner, "selftest", faults(outcome("a", SEEN), outcome("b", SEEN, BLIND)))
+def test_missed_faults_are_named_first(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    answers(
+        monkeypatch,
+        runner,
+        "selftest",
+        faults(outcome("a", SEEN), outcome("b", SEEN, BLIND)),
+    )
     assert main(["selftest", "--root", str(ROOT)]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "b (3 s): MISSED by tests/t.py",
@@ -120,7 +185,9 @@ def test_missed_faults_are_named_first(monkeypatch: pytest.MonkeyPatch, capsys: 
     ]
 
 
-def test_code_that_is_red_without_a_fault_is_no_verdict(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+def test_code_that_is_red_without_a_fault_is_no_verdict(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
     answers(monkeypatch, runner, "selftest", runner.FailingGuardsError([BLIND]))
     assert main(["selftest", "--root", str(ROOT)]) == 1
     said = capsys.readouterr()
@@ -133,12 +200,22 @@ def test_runs_are_asked_for_what_the_words_say(
 ) -> None:
     state, root = str(tmp_path / "mine"), ["selftest", "--root", str(ROOT)]
     given = answers(monkeypatch, modules, "change_modules", changed("dpverify.b"))
-    assert main([*root, "--modules", "--only", "dpverify.a", "--jobs", "3"]) == 0  # what waits was not asked for
-    assert (given["arguments"], given["jobs"]) == ((ROOT, ROOT / ".selftest-modules", "dpverify.a"), 3)
+    # what waits was not asked for
+    assert main([*root, "--modules", "--only", "dpverify.a", "--jobs", "3"]) == 0
+    assert (given["arguments"], given["jobs"]) == (
+        (ROOT, ROOT / ".selftest-modules", "dpverify.a"),
+        3,
+    )
     assert main([*root, "--modules", "--state", state]) == 130
-    assert (given["arguments"], given["jobs"]) == ((ROOT, Path(state), "*"), usable_cores())
+    assert (given["arguments"], given["jobs"]) == (
+        (ROOT, Path(state), "*"),
+        usable_cores(),
+    )
     assert main([*root, "--modules", "--only", "dpverify.c"]) == 2
-    assert "no module that the catalogue leaves out has such a name" in capsys.readouterr().err
+    assert (
+        "no module that the catalogue leaves out has such a name"
+        in capsys.readouterr().err
+    )
     given = answers(monkeypatch, rates, "measure_rates", rated(False))
     assert main([*root, "--rates", "7", "--only", "p:c", "--jobs", "2"]) == 0
     assert given["arguments"][1:4] == (7, 2, "p:c")
@@ -157,7 +234,8 @@ def test_a_damaged_state_is_refused_and_nothing_is_run(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     calls = [
-        answers(monkeypatch, where, name, None) for where, name in ((runner, "selftest"), (modules, "change_modules"))
+        answers(monkeypatch, where, name, None)
+        for where, name in ((runner, "selftest"), (modules, "change_modules"))
     ]
     state = tmp_path / "state"
     state.write_text("something else")
@@ -167,7 +245,9 @@ def test_a_damaged_state_is_refused_and_nothing_is_run(
     assert state.read_text() == "something else"
 
 
-def test_what_is_recorded_of_modules_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_recorded_of_modules_is_not_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     given = answers(monkeypatch, modules, "change_modules", changed())
     words = [
         "selftest",

@@ -25,7 +25,11 @@ def there(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     found, real = set(EXTRA), importlib.util.find_spec
 
     def spec(name: str, *rest: Any) -> Any:
-        return (SimpleNamespace() if name in found else None) if name in EXTRA else real(name, *rest)
+        return (
+            (SimpleNamespace() if name in found else None)
+            if name in EXTRA
+            else real(name, *rest)
+        )
 
     monkeypatch.setattr(importlib.util, "find_spec", spec)
     return found
@@ -34,7 +38,11 @@ def there(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 @for_each(("warnings", "code"), [([], 0), (["README.md: a link", "b.md: another"], 1)])
 @pytest.mark.usefixtures("there")
 def test_what_sphinx_warns_of_is_said_and_gives_exit_code_1(
-    warnings: list[str], code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    warnings: list[str],
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     given: list[Any] = []
 
@@ -48,7 +56,15 @@ def test_what_sphinx_warns_of_is_said_and_gives_exit_code_1(
     assert said.out == f"wrote {tmp_path / 'site' / 'README.html'}\n"
     assert [each for each in warnings if each not in said.err] == []
     assert len(said.err.splitlines()) == len(warnings)
-    words = ["site", "--out", str(tmp_path / "site"), "--report", str(tmp_path), "--checks", "mine2026"]
+    words = [
+        "site",
+        "--out",
+        str(tmp_path / "site"),
+        "--report",
+        str(tmp_path),
+        "--checks",
+        "mine2026",
+    ]
     assert main(words) == code
     assert [(out, report, checks) for out, report, _, _, checks in given] == [
         (tmp_path / "site", bundled("reports"), PAPERS),
@@ -73,7 +89,9 @@ def test_without_the_extra_it_says_what_is_missing(
 
 
 @pytest.mark.usefixtures("there")
-def test_a_file_is_no_folder_for_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_is_no_folder_for_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").write_text("")
     assert main(["site", "--out", str(tmp_path / "file")]) == 2
     assert "--out" in capsys.readouterr().err

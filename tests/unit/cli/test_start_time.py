@@ -26,12 +26,16 @@ VERIFY_HELP = "from dpverify.cli import main; main(['verify', '--help'])"
 
 
 def run(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout
 
 
 @for_each("code", [IMPORT, HELP, VERIFY_HELP])
 def test_nothing_heavy_is_loaded(code: str) -> None:
-    loaded = run(f"{code}\nimport sys\nprint('LOADED', *{{name.split('.')[0] for name in sys.modules}})")
+    loaded = run(
+        f"{code}\nimport sys\nprint('LOADED', *{{name.split('.')[0] for name in sys.modules}})"
+    )
     assert HEAVY & set(loaded.rpartition("LOADED")[2].split()) == set()
 
 

@@ -26,7 +26,15 @@ COMMANDS = {
     "list": ["list"],
     "doctor": ["doctor"],
     "explain": ["explain", "tran2022:lemma-12"],
-    "verify": ["verify", "tran2022:proposition-13", "tran2022:lemma-12-count", "--jobs", "2", "--report", "report"],
+    "verify": [
+        "verify",
+        "tran2022:proposition-13",
+        "tran2022:lemma-12-count",
+        "--jobs",
+        "2",
+        "--report",
+        "report",
+    ],
     "verify early": ["verify", "tran2022:proposition-13"],
     "certify": [
         "certify",
@@ -38,8 +46,32 @@ COMMANDS = {
         "certificates",
     ],
     "train": ["train", "--sigma", "1", "--steps", "2", "--points", "2"],
-    "parties": ["train", "--algorithm", "ddp-srm", "--parties", "3", "--sigma", "1", "--steps", "2", "--batch", "3"],
-    "calibrate": ["calibrate", "--n", "100", "--d", "2", "--epochs", "1", "--epsilon", "1", "--delta", "1e-5"],
+    "parties": [
+        "train",
+        "--algorithm",
+        "ddp-srm",
+        "--parties",
+        "3",
+        "--sigma",
+        "1",
+        "--steps",
+        "2",
+        "--batch",
+        "3",
+    ],
+    "calibrate": [
+        "calibrate",
+        "--n",
+        "100",
+        "--d",
+        "2",
+        "--epochs",
+        "1",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-5",
+    ],
     "prove": ["prove", "tran2022:lemma-12-count"],
     "rules": ["rules", "popcount"],
     "new-paper": ["new-paper", "mine2026", "."],
@@ -51,7 +83,9 @@ COMMANDS = {
 def hostile(tmp_path: Path) -> Path:
     """A folder with a file under the name of each library that the commands load."""
     for name in NAMES.split():
-        (tmp_path / f"{name}.py").write_text(TRACE.format(trace=str(tmp_path / "trace")))
+        (tmp_path / f"{name}.py").write_text(
+            TRACE.format(trace=str(tmp_path / "trace"))
+        )
     return tmp_path
 
 
@@ -63,9 +97,12 @@ def environment(folder: Path) -> dict[str, str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "as_module"), [*((name, False) for name in COMMANDS), ("list", True), ("verify", True)]
+    ("name", "as_module"),
+    [*((name, False) for name in COMMANDS), ("list", True), ("verify", True)],
 )
-def test_no_file_of_the_working_directory_is_executed(name: str, as_module: bool, hostile: Path) -> None:
+def test_no_file_of_the_working_directory_is_executed(
+    name: str, as_module: bool, hostile: Path
+) -> None:
     if name == "parties":
         pytest.importorskip("mpyc", reason="the extra mpc is not installed")
     start = [str(Path(sys.executable).with_name("dpverify"))]
@@ -74,13 +111,22 @@ def test_no_file_of_the_working_directory_is_executed(name: str, as_module: bool
         for own in ("runpy", "warnings"):  # Python loads these itself, before dpverify
             (hostile / f"{own}.py").unlink()
     command = [*start, *COMMANDS[name]]
-    done = subprocess.run(command, cwd=hostile, env=environment(hostile), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        cwd=hostile,
+        env=environment(hostile),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     trace = hostile / "trace"
     assert not trace.exists(), trace.read_text()
     assert done.returncode == 0, done.stderr
 
 
-def test_a_launcher_of_the_selftest_executes_none(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_launcher_of_the_selftest_executes_none(
+    hostile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(hostile)
     launcher = _launcher()
     assert launcher.stdin is not None
@@ -93,5 +139,7 @@ def test_a_launcher_of_the_selftest_executes_none(hostile: Path, monkeypatch: py
 def test_the_test_sees_a_file_that_is_executed(hostile: Path) -> None:
     """The planted fault: a child without -P."""
     command = [sys.executable, "-c", "import numpy"]
-    subprocess.run(command, cwd=hostile, env=environment(hostile), capture_output=True, check=False)
+    subprocess.run(
+        command, cwd=hostile, env=environment(hostile), capture_output=True, check=False
+    )
     assert (hostile / "trace").read_text() == "numpy "

@@ -47,19 +47,29 @@ def alone() -> bytes:
     return found(compare(REQUEST))
 
 
-def test_what_is_kept_is_found_again_and_more_seeds_add_to_it(tmp_path: Path, alone: bytes) -> None:
+def test_what_is_kept_is_found_again_and_more_seeds_add_to_it(
+    tmp_path: Path, alone: bytes
+) -> None:
     store = Store(tmp_path / "evidence.sqlite")
     first, second, fresh = Backend(store), Backend(store), Backend(store, fresh=True)
-    assert found(compare(REQUEST, backend=first)) == found(compare(REQUEST, backend=second)) == alone
+    assert (
+        found(compare(REQUEST, backend=first))
+        == found(compare(REQUEST, backend=second))
+        == alone
+    )
     assert (first.reused, second.reused, first.words()) == (0, PIECES, [])
-    assert second.words() == [f"{PIECES} pieces of the work were taken from the store; --fresh does all anew"]
+    assert second.words() == [
+        f"{PIECES} pieces of the work were taken from the store; --fresh does all anew"
+    ]
     assert found(compare(REQUEST, backend=fresh)) == alone
     assert fresh.reused == 0
     more, other = Backend(store), Backend(store)
     longer = CompareRequest(epsilon=2.0, delta=1e-5, n=60, epochs=1, seeds=4)
     assert found(compare(longer, backend=more)) == found(compare(longer))
     assert more.reused == PIECES
-    compare(CompareRequest(epsilon=1.0, delta=1e-5, n=60, epochs=1, seeds=2), backend=other)
+    compare(
+        CompareRequest(epsilon=1.0, delta=1e-5, n=60, epochs=1, seeds=2), backend=other
+    )
     assert other.reused == 0
 
 
@@ -91,7 +101,9 @@ def test_a_damaged_store_is_refused_in_a_line_and_is_left_as_it_is(
     assert err.count("\n") == 1
     assert "is not as it was written" in err
     with sqlite3.connect(path) as file:
-        assert {part for (part,) in file.execute("select part from blocks")} == {b"nonsense"}
+        assert {part for (part,) in file.execute("select part from blocks")} == {
+            b"nonsense"
+        }
     (tmp_path / "notes").write_text("no store " * 200)
     assert main([*words, str(tmp_path / "notes")]) == 2
     assert "must be a store of evidence, or new" in capsys.readouterr().err
@@ -101,7 +113,9 @@ def test_a_damaged_store_is_refused_in_a_line_and_is_left_as_it_is(
 def test_a_comparison_that_is_killed_goes_on(tmp_path: Path, alone: bytes) -> None:
     path, rng = tmp_path / "evidence.sqlite", random.Random(0)
     for _ in range(KILLS):
-        with subprocess.Popen([sys.executable, "-c", RUN, str(path)], stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(
+            [sys.executable, "-c", RUN, str(path)], stdout=subprocess.PIPE
+        ) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == b"started\n"
             time.sleep(rng.uniform(0.0, 2.0))
@@ -149,7 +163,9 @@ def test_a_cluster_compares_as_one_process_and_goes_on_where_its_scheduler_died(
         with at_block(cluster, 14, started.scheduler.kill):
             result = compare(REQUEST, backend=backend)
         assert result.interrupted
-        assert backend.words() == [f"the run on the cluster at {started.address} ended early: the scheduler is gone"]
+        assert backend.words() == [
+            f"the run on the cluster at {started.address} ended early: the scheduler is gone"
+        ]
         cluster.close()
     after = Backend(store)
     assert found(compare(REQUEST, backend=after)) == alone

@@ -8,7 +8,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpverify.compare.methods import Descent, descend, full_batch_std, measured_steps, step_length
+from dpverify.compare.methods import (
+    Descent,
+    descend,
+    full_batch_std,
+    measured_steps,
+    step_length,
+)
 from dpverify.compare.run import split
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.gaussian_safe import safe_mu
@@ -26,7 +32,9 @@ def problem(n: int = 40, d: int = 3) -> LogisticRegression:
 
 def test_full_batches_have_exactly_the_privacy_asked_for() -> None:
     std = full_batch_std(100, 7, 1.5, 2.0, 1e-6)
-    assert delta_of(math.sqrt(7) * 2 * 1.5 / (100 * std), 2.0) == pytest.approx(1e-6, rel=1e-9)
+    assert delta_of(math.sqrt(7) * 2 * 1.5 / (100 * std), 2.0) == pytest.approx(
+        1e-6, rel=1e-9
+    )
 
 
 @for_each("steps", [1, 7, 1000])
@@ -41,7 +49,9 @@ def test_full_batches_without_noise_are_gradient_descent() -> None:
     p, w = problem(), np.zeros(3)
     for _ in range(4):
         w = w - 0.7 * p.gradient(w)
-    assert descend(p, Descent(40, 4, 0.0, 0.7), seed=0).last == pytest.approx(w, rel=1e-12)
+    assert descend(p, Descent(40, 4, 0.0, 0.7), seed=0).last == pytest.approx(
+        w, rel=1e-12
+    )
 
 
 def test_the_noise_has_its_deviation() -> None:
@@ -52,7 +62,10 @@ def test_the_noise_has_its_deviation() -> None:
 
 def test_batches_are_unbiased() -> None:
     p = problem()
-    mean = np.mean([descend(p, Descent(8, 1, 0.0, 1.0), seed=seed).last for seed in range(400)], axis=0)
+    mean = np.mean(
+        [descend(p, Descent(8, 1, 0.0, 1.0), seed=seed).last for seed in range(400)],
+        axis=0,
+    )
     assert mean == pytest.approx(-p.gradient(np.zeros(3)), abs=5 / math.sqrt(8 * 400))
 
 
@@ -70,12 +83,20 @@ def test_the_step_length_is_the_minimizer_of_the_bound() -> None:
 def test_a_split_holds_out_and_standardises_by_the_training_part() -> None:
     rng = np.random.default_rng(5)
     x = np.column_stack([np.arange(50.0), rng.standard_normal(50) * 1e200, np.ones(50)])
-    parts = split(Dataset("x", x, np.zeros(50), ("a", "b"), True), 0.2, rng, "clip", 0.001)
+    parts = split(
+        Dataset("x", x, np.zeros(50), ("a", "b"), True), 0.2, rng, "clip", 0.001
+    )
     assert (len(parts.problem.x), len(parts.x_test)) == (40, 10)
     assert isinstance(parts.problem.x, np.ndarray)
     assert np.isfinite(parts.problem.x).all()
     assert (parts.problem.x[:, 2] == 0).all()
-    plain = split(Dataset("x", x, np.zeros(50), ("a", "b"), False), 0.2, np.random.default_rng(5), "unit", 0.001)
+    plain = split(
+        Dataset("x", x, np.zeros(50), ("a", "b"), False),
+        0.2,
+        np.random.default_rng(5),
+        "unit",
+        0.001,
+    )
     assert len(plain.problem.x) == 40
 
 
@@ -90,21 +111,29 @@ def test_a_run_is_looked_at_where_it_says() -> None:
         w = w - 0.3 * p.gradient(w)
         iterates.append(w)
     found = descend(p, run, seed=0)
-    assert found.selected == [pytest.approx(iterates[step], rel=1e-12) for step in measured_steps(120)]
+    assert found.selected == [
+        pytest.approx(iterates[step], rel=1e-12) for step in measured_steps(120)
+    ]
     assert found.last == pytest.approx(iterates[120], rel=1e-12)
 
 
 @for_each("batch", [1, 8, 39])
 @for_each("std", [0.0, 0.1])
-def test_the_step_length_of_sampled_batches_counts_what_sampling_adds(batch: int, std: float) -> None:
+def test_the_step_length_of_sampled_batches_counts_what_sampling_adds(
+    batch: int, std: float
+) -> None:
     """2R/(eta T) + L eta V is least at sqrt(2R/(L T V)), V being d std^2 + G^2/B."""
     p, T = problem(), 10**6
-    least = math.sqrt(2 * p.gap / (p.smoothness * T * (3 * std**2 + p.lipschitz**2 / batch)))
+    least = math.sqrt(
+        2 * p.gap / (p.smoothness * T * (3 * std**2 + p.lipschitz**2 / batch))
+    )
     assert least < 1 / p.smoothness
     assert step_length(p, batch, T, std) == pytest.approx(least, rel=1e-12)
 
 
-def test_the_test_part_is_standardised_by_means_and_deviations_of_the_training_part() -> None:
+def test_the_test_part_is_standardised_by_means_and_deviations_of_the_training_part() -> (
+    None
+):
     x = np.random.default_rng(2).standard_normal((30, 2)) * [1e3, 1e-3] + [5e3, 0.0]
     data = Dataset("x", x, np.arange(30.0) % 2, ("a", "b"), True)
     found = split(data, 0.3, np.random.default_rng(7), "unit", 0.001)

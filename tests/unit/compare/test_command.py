@@ -14,7 +14,13 @@ from dpverify.compare import command as compare_command
 from tests.for_each import for_each
 
 Capture = pytest.CaptureFixture[str]
-SMALL: dict[str, Any] = {"epsilon": 2.0, "delta": 1e-5, "n": 60, "epochs": 1, "seeds": 2}
+SMALL: dict[str, Any] = {
+    "epsilon": 2.0,
+    "delta": 1e-5,
+    "n": 60,
+    "epochs": 1,
+    "seeds": 2,
+}
 
 
 def test_it_prints_writes_and_returns_zero(tmp_path: Path, capsys: Capture) -> None:
@@ -22,7 +28,11 @@ def test_it_prints_writes_and_returns_zero(tmp_path: Path, capsys: Capture) -> N
     assert run_compare(**SMALL, json=str(file), figure=figure) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    for words in ("breast_cancer: N = 48 to train on, 12 to test on", "mean over 2 seeds with 95% interval", "dp-sgd"):
+    for words in (
+        "breast_cancer: N = 48 to train on, 12 to test on",
+        "mean over 2 seeds with 95% interval",
+        "dp-sgd",
+    ):
         assert words in out
     uncertified = "not certified: epsilon = 2, delta = 1e-05 would hold had the columns not been standardised"
     assert uncertified in " ".join(out.split())
@@ -55,7 +65,9 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 
 @for_each(("change", "message"), BAD)
-def test_bad_input_is_one_line_and_exit_code_two(change: dict[str, Any], message: str, capsys: Capture) -> None:
+def test_bad_input_is_one_line_and_exit_code_two(
+    change: dict[str, Any], message: str, capsys: Capture
+) -> None:
     assert run_compare(**{**SMALL, **change}) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -69,9 +81,16 @@ def test_the_command_line_wants_a_budget(capsys: Capture) -> None:
     assert "--epsilon" in capsys.readouterr().err
 
 
-@for_each(("after", "said"), [(7, "interrupted: 1 of 2 seeds were finished"), (3, "interrupted")])
+@for_each(
+    ("after", "said"),
+    [(7, "interrupted: 1 of 2 seeds were finished"), (3, "interrupted")],
+)
 def test_ctrl_c_gives_what_was_done(
-    after: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+    after: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
 ) -> None:
     def stopped(request: Any, report: Any, backend: Any) -> CompareResult:
         def stop(done: int, total: int, label: str) -> None:

@@ -12,7 +12,14 @@ import pytest
 from dpverify.algorithms.dp_nsgd import DP_NSGD
 from dpverify.compare import CompareRequest, CompareResult, compare
 from dpverify.compare.methods import METHODS, measured_steps
-from dpverify.compare.records import MEASURES, MethodResult, SeedOutcome, differences, interval, intervals
+from dpverify.compare.records import (
+    MEASURES,
+    MethodResult,
+    SeedOutcome,
+    differences,
+    interval,
+    intervals,
+)
 from dpverify.compare.run import _load, _split
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022.accounting.noise import AccountedRun, unit_noise
@@ -23,13 +30,34 @@ from tests.for_each import for_each
 
 
 def run(
-    *, seeds: int = 2, epsilon: float = 2.0, n: int = 100, standardise: bool = True, seed: int = 0
+    *,
+    seeds: int = 2,
+    epsilon: float = 2.0,
+    n: int = 100,
+    standardise: bool = True,
+    seed: int = 0,
 ) -> CompareResult:
-    return compare(CompareRequest(epsilon, 1e-5, n=n, epochs=3, seeds=seeds, standardise=standardise, seed=seed))
+    return compare(
+        CompareRequest(
+            epsilon,
+            1e-5,
+            n=n,
+            epochs=3,
+            seeds=seeds,
+            standardise=standardise,
+            seed=seed,
+        )
+    )
 
 
 def outcome(seed: int, norm: float, test_error: float = 0.0) -> SeedOutcome:
-    return SeedOutcome(seed=seed, gradient_norm=norm, mean_gradient_norm=norm, loss=1.0, test_error=test_error)
+    return SeedOutcome(
+        seed=seed,
+        gradient_norm=norm,
+        mean_gradient_norm=norm,
+        loss=1.0,
+        test_error=test_error,
+    )
 
 
 def named(result: CompareResult, name: str) -> MethodResult:
@@ -37,7 +65,9 @@ def named(result: CompareResult, name: str) -> MethodResult:
 
 
 @for_each("epsilon", [1.0, 10.0])
-def test_every_private_method_has_the_same_privacy_to_the_last_digits(epsilon: float) -> None:
+def test_every_private_method_has_the_same_privacy_to_the_last_digits(
+    epsilon: float,
+) -> None:
     result = run(epsilon=epsilon)
     n, G = result.data.n, result.lipschitz
     gd, sgd = named(result, "dp-gd"), named(result, "dp-sgd")
@@ -45,7 +75,9 @@ def test_every_private_method_has_the_same_privacy_to_the_last_digits(epsilon: f
     for name in ("dp-nsgd", "sr-nsgd"):
         method = named(result, name)
         gamma = min(1.0, method.eta * n) if name == "sr-nsgd" else 1.0
-        setting = AccountedRun(n, method.steps, 1 / n, gamma, method.eta, G, result.smoothness, "fresh")
+        setting = AccountedRun(
+            n, method.steps, 1 / n, gamma, method.eta, G, result.smoothness, "fresh"
+        )
         assert method.sigma is not None
         mus[name] = unit_noise(name, setting).mu.upper / method.sigma
     for mu in mus.values():
@@ -87,7 +119,9 @@ def test_the_mean_over_iterates_is_that_of_the_run_itself() -> None:
         assert found.mean_gradient_norm == pytest.approx(
             np.mean([norms[step] for step in measured_steps(240)]), rel=1e-12
         )
-        assert found.gradient_norm == pytest.approx(float(np.linalg.norm(p.gradient(run.w))), rel=1e-12)
+        assert found.gradient_norm == pytest.approx(
+            float(np.linalg.norm(p.gradient(run.w))), rel=1e-12
+        )
 
 
 def test_without_noise_training_works() -> None:
@@ -98,7 +132,9 @@ def test_without_noise_training_works() -> None:
 
 def test_the_same_seeds_give_the_same_numbers_and_others_do_not() -> None:
     first, again, shifted = run(), run(), run(seed=1)
-    for one, two, three in zip(first.methods, again.methods, shifted.methods, strict=True):
+    for one, two, three in zip(
+        first.methods, again.methods, shifted.methods, strict=True
+    ):
         assert one.outcomes == two.outcomes
         assert one.outcomes != three.outcomes
 
@@ -118,7 +154,8 @@ def test_standardised_columns_leave_nothing_certified() -> None:
 
 def test_intervals_are_student_s() -> None:
     found = interval([1.0, 2.0, 3.0, 4.0])
-    half = 3.182446305284263 * math.sqrt(5 / 3) / 2  # t of 3 degrees of freedom at 0.975, from tables
+    # t of 3 degrees of freedom at 0.975, from tables
+    half = 3.182446305284263 * math.sqrt(5 / 3) / 2
     assert found.mean == 2.5
     assert found.low == pytest.approx(2.5 - half)
     assert found.high == pytest.approx(2.5 + half)
@@ -128,7 +165,11 @@ def test_intervals_are_student_s() -> None:
 def test_intervals_hold_as_often_as_they_say() -> None:
     rng = np.random.default_rng(1)
     found = [interval(list(sample)) for sample in rng.standard_normal((2000, 5))]
-    covered = sum(one.low <= 0 <= one.high for one in found if one.low is not None and one.high is not None)
+    covered = sum(
+        one.low <= 0 <= one.high
+        for one in found
+        if one.low is not None and one.high is not None
+    )
     assert abs(covered / 2000 - 0.95) < 5 * math.sqrt(0.05 * 0.95 / 2000)
 
 
@@ -141,10 +182,17 @@ def test_an_interval_holds_nothing_that_a_mean_cannot_be() -> None:
 
 
 def test_where_sampling_buys_nothing_composition_is_used() -> None:
-    result = compare(CompareRequest(0.5, 1e-120, n=100, epochs=1, seeds=2, standardise=False))
+    result = compare(
+        CompareRequest(0.5, 1e-120, n=100, epochs=1, seeds=2, standardise=False)
+    )
     sgd = named(result, "dp-sgd")
     assert "as if the example were in every batch" in sgd.privacy
-    mu = math.sqrt(sgd.steps) * 2 * result.lipschitz / (sgd.batch * sgd.noise_std["gradient"])
+    mu = (
+        math.sqrt(sgd.steps)
+        * 2
+        * result.lipschitz
+        / (sgd.batch * sgd.noise_std["gradient"])
+    )
     assert delta_of(mu, 0.5) == pytest.approx(1e-120, rel=1e-6)
 
 
@@ -174,11 +222,19 @@ def test_ctrl_c_keeps_the_seeds_that_every_method_has_finished() -> None:
 def test_a_libsvm_file_of_the_user(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((60, 3))
-    text = "".join(f"{'+1' if r[0] > 0 else '-1'} 1:{r[0]:.6f} 2:{r[1]:.6f} 3:{r[2]:.6f}\n" for r in rows)
+    text = "".join(
+        f"{'+1' if r[0] > 0 else '-1'} 1:{r[0]:.6f} 2:{r[1]:.6f} 3:{r[2]:.6f}\n"
+        for r in rows
+    )
     file = tmp_path / "mine"
     file.write_text(text)
     result = compare(CompareRequest(8.0, 1e-3, data=file, seeds=2, epochs=2))
-    assert (result.data.name, result.data.n, result.tested, result.data.d) == ("mine", 48, 12, 3)
+    assert (result.data.name, result.data.n, result.tested, result.data.d) == (
+        "mine",
+        48,
+        12,
+        3,
+    )
     assert named(result, "dp-gd").epsilon == 8.0
 
 
@@ -198,7 +254,9 @@ BAD = [
 
 
 @for_each(("change", "variable"), BAD)
-def test_bad_requests_name_the_variable(change: dict[str, float], variable: str) -> None:
+def test_bad_requests_name_the_variable(
+    change: dict[str, float], variable: str
+) -> None:
     with pytest.raises(ArgumentError) as caught:
         compare(CompareRequest(**{"epsilon": 1.0, "delta": 1e-5, "seeds": 2, **change}))  # type: ignore[arg-type]  # wrong on purpose
     assert caught.value.variable == variable

@@ -10,11 +10,21 @@ from dpverify.problems import images
 from dpverify.problems.sampled_run import BATCHES, OUTPUT
 from dpverify.train import run as training
 
-PERMUTATIONS, NOISE = 0, 1  # of every run, ``kernels.epochs`` and ``problems.stepped_run``
+# of every run, ``kernels.epochs`` and ``problems.stepped_run``
+PERMUTATIONS, NOISE = 0, 1
 
 
 def test_no_two_things_that_one_seed_draws_have_one_stream() -> None:
-    drawn = [PERMUTATIONS, NOISE, training.SAMPLE_STREAM, comparisons.SPLIT_STREAM, BATCHES, OUTPUT, CHOICES, HANDED]
+    drawn = [
+        PERMUTATIONS,
+        NOISE,
+        training.SAMPLE_STREAM,
+        comparisons.SPLIT_STREAM,
+        BATCHES,
+        OUTPUT,
+        CHOICES,
+        HANDED,
+    ]
     assert len(set(drawn)) == len(drawn)
     assert training.SAMPLE_STREAM == tables.SAMPLE_STREAM
     assert {comparisons.SPLIT_STREAM, tables.SPLIT_STREAM} == {images.SPLIT_STREAM}

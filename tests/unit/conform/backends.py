@@ -34,7 +34,10 @@ def jax_draw(name: str, size: int) -> Callable[[Array], Array]:
     """Return a compiled function that draws numbers with JAX from the two words of a key."""
     jax = jax_of_doubles()
     draw = getattr(jax.random, name)
-    return cast("Callable[[Array], Array]", jax.jit(lambda words: draw(jax.random.wrap_key_data(words), (size,))))
+    return cast(
+        "Callable[[Array], Array]",
+        jax.jit(lambda words: draw(jax.random.wrap_key_data(words), (size,))),
+    )
 
 
 class TorchGenerator:
@@ -55,14 +58,18 @@ class TorchGenerator:
         return TorchGenerator(seed, self.device)
 
     def standard_normal(self, size: int) -> Array:
-        return self.torch.randn(size, dtype=self.torch.float64, generator=self.generator, device=self.device)
+        return self.torch.randn(
+            size, dtype=self.torch.float64, generator=self.generator, device=self.device
+        )
 
     def normal(self, mean: float, deviation: float, size: int) -> Array:
         empty = self.torch.empty(size, dtype=self.torch.float64, device=self.device)
         return empty.normal_(mean, deviation, generator=self.generator)
 
     def random(self, size: int) -> Array:
-        return self.torch.rand(size, dtype=self.torch.float64, generator=self.generator, device=self.device)
+        return self.torch.rand(
+            size, dtype=self.torch.float64, generator=self.generator, device=self.device
+        )
 
     def uniform(self, low: float, high: float, size: int) -> Array:
         return low + (high - low) * self.random(size)
@@ -80,7 +87,9 @@ class TorchGenerator:
 
     def integers(self, high: int, size: int | None = None) -> Any:
         shape = (1 if size is None else size,)
-        drawn = self.torch.randint(high, shape, generator=self.generator, device=self.device)
+        drawn = self.torch.randint(
+            high, shape, generator=self.generator, device=self.device
+        )
         return int(drawn[0]) if size is None else drawn
 
 
@@ -108,7 +117,9 @@ class JaxGenerator:
         return mean + deviation * self.standard_normal(size)
 
     def random(self, size: int) -> Array:
-        return jax_draw("uniform", size)(self.seeds.integers(2**32, size=2, dtype=np.uint32))
+        return jax_draw("uniform", size)(
+            self.seeds.integers(2**32, size=2, dtype=np.uint32)
+        )
 
     def uniform(self, low: float, high: float, size: int) -> Array:
         return self.jax.random.uniform(self.key(), (size,), minval=low, maxval=high)
@@ -123,7 +134,9 @@ class JaxGenerator:
         return self.jax.random.choice(self.key(), n, (size,), replace=replace)
 
     def integers(self, high: int, size: int | None = None) -> Any:
-        drawn = self.jax.random.randint(self.key(), (1 if size is None else size,), 0, high)
+        drawn = self.jax.random.randint(
+            self.key(), (1 if size is None else size,), 0, high
+        )
         return int(drawn[0]) if size is None else drawn
 
 
@@ -147,13 +160,18 @@ class CompiledStep:
 
     def __init__(self, step: Callable[..., Any]) -> None:
         jax = jax_of_doubles()
-        self.numbers_after: dict[Any, Any] = {}  # of the state, which are no arrays and so are not compiled
+        # of the state, which are no arrays and so are not compiled
+        self.numbers_after: dict[Any, Any] = {}
 
-        def run(numbers: Any, arrays: list[Array], gradients: Array, words: Array) -> Any:
+        def run(
+            numbers: Any, arrays: list[Array], gradients: Array, words: Array
+        ) -> Any:
             structure, values = numbers
             remaining = iter(arrays)
             leaves = [next(remaining) if value is None else value for value in values]
-            state, released = step(jax.tree.unflatten(structure, leaves), gradients, KeyGenerator(words))
+            state, released = step(
+                jax.tree.unflatten(structure, leaves), gradients, KeyGenerator(words)
+            )
             arrays_after, self.numbers_after[numbers] = self.parts(state)
             return arrays_after, released
 
@@ -165,9 +183,14 @@ class CompiledStep:
         """Return the arrays of a state, and its structure with all other numbers."""
         leaves, structure = self.flatten(state)
         values = tuple(leaf if isinstance(leaf, int) else None for leaf in leaves)
-        return [leaf for leaf in leaves if not isinstance(leaf, int)], (structure, values)
+        return [leaf for leaf in leaves if not isinstance(leaf, int)], (
+            structure,
+            values,
+        )
 
-    def __call__(self, state: Any, gradients: Array, rng: JaxGenerator) -> tuple[Any, Array]:
+    def __call__(
+        self, state: Any, gradients: Array, rng: JaxGenerator
+    ) -> tuple[Any, Array]:
         arrays, numbers = self.parts(state)
         words = np.array(divmod(rng.seed or 0, 2**32), dtype=np.uint32)
         arrays_after, released = self.run(numbers, arrays, gradients, words)
@@ -187,14 +210,18 @@ class Backend(NamedTuple):
     def optimizer(self, optimizer: PrivateOptimizer) -> PrivateOptimizer:
         """Return an optimizer that computes and draws with this library."""
 
-        def step(state: Any, gradients: Any, rng: np.random.Generator) -> tuple[Any, Any]:
+        def step(
+            state: Any, gradients: Any, rng: np.random.Generator
+        ) -> tuple[Any, Any]:
             return optimizer.step(state, self.array(gradients), self.seeded(rng))
 
         def batches(examples: int, steps: int, rng: np.random.Generator) -> Any:
             assert optimizer.batches is not None
             return optimizer.batches(examples, steps, self.seeded(rng))
 
-        return replace(optimizer, step=step, batches=None if optimizer.batches is None else batches)
+        return replace(
+            optimizer, step=step, batches=None if optimizer.batches is None else batches
+        )
 
     def seeded(self, rng: np.random.Generator) -> Generator:
         """Return a generator that follows the given one."""
@@ -227,12 +254,19 @@ Pairs = dict[str, tuple[PrivateOptimizer, Promise]]
 def in_backend(pairs: Pairs, backend: Backend) -> Pairs:
     """Return optimizers in a library, which is loaded here: its import is not a part of the first step's time."""
     import_module(backend.name)
-    return {name: (backend.optimizer(optimizer), promise) for name, (optimizer, promise) in pairs.items()}
+    return {
+        name: (backend.optimizer(optimizer), promise)
+        for name, (optimizer, promise) in pairs.items()
+    }
 
 
 def torch_on(device: str) -> Backend:
     """Return PyTorch on a device."""
-    return Backend("torch", partial(_torch_array, device=device), partial(TorchGenerator, device=device))
+    return Backend(
+        "torch",
+        partial(_torch_array, device=device),
+        partial(TorchGenerator, device=device),
+    )
 
 
 def right_torch(device: str = "cpu") -> Pairs:
@@ -243,7 +277,10 @@ def right_torch(device: str = "cpu") -> Pairs:
 def right_jax() -> Pairs:
     """Optimizers without a mistake, in JAX, compiled for padded batches."""
     pairs = {
-        name: (replace(optimizer, step=cast("Any", CompiledStep(optimizer.step).__call__)), promise)
+        name: (
+            replace(optimizer, step=cast("Any", CompiledStep(optimizer.step).__call__)),
+            promise,
+        )
         for name, (optimizer, promise) in catalogue.right().items()
     }
     return in_backend(pairs, JAX._replace(array=_padded))

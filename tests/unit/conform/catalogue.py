@@ -17,8 +17,11 @@ from dpverify.conform import PrivateOptimizer, Promise
 from dpverify.conform.guarded import on_host
 
 Array = Any
-SIGMA, CLIP, BATCH, N = 1.9, 0.7, 8, 64  # no powers of two, by which float32 stays float32
-PROMISE = Promise(sigma=SIGMA, clip=CLIP, divisor=BATCH, steps=6, dimension=6, examples=N, batch=BATCH)
+# no powers of two, by which float32 stays float32
+SIGMA, CLIP, BATCH, N = 1.9, 0.7, 8, 64
+PROMISE = Promise(
+    sigma=SIGMA, clip=CLIP, divisor=BATCH, steps=6, dimension=6, examples=N, batch=BATCH
+)
 
 
 def namespace(array: Array) -> Any:
@@ -54,7 +57,11 @@ def rounded(x: Array) -> Array:
 
 def another(rng: Any, seed: int | None) -> Any:
     """Return a generator of the same library with a seed of its own, or with one of the operating system."""
-    return np.random.default_rng(seed) if isinstance(rng, np.random.Generator) else rng.another(seed)
+    return (
+        np.random.default_rng(seed)
+        if isinstance(rng, np.random.Generator)
+        else rng.another(seed)
+    )
 
 
 def norms(g: Array) -> Array:
@@ -94,7 +101,9 @@ def momentum(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array
 
 
 def scaled(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
-    return state, (clipped(g).sum(axis=0) + rng.normal(0.0, SIGMA * CLIP, g.shape[1])) / BATCH
+    return state, (
+        clipped(g).sum(axis=0) + rng.normal(0.0, SIGMA * CLIP, g.shape[1])
+    ) / BATCH
 
 
 def tree(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
@@ -103,7 +112,9 @@ def tree(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
     level = (t & -t).bit_length() - 1
     nodes = {k: z for k, z in nodes.items() if k > level}
     nodes[level] = rng.standard_normal(g.shape[1])
-    return (t, nodes), (clipped(g).sum(axis=0) + SIGMA * CLIP * sum(nodes.values())) / BATCH
+    return (t, nodes), (
+        clipped(g).sum(axis=0) + SIGMA * CLIP * sum(nodes.values())
+    ) / BATCH
 
 
 def adds_up(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
@@ -125,8 +136,14 @@ SETTINGS: dict[str, tuple[PrivateOptimizer, dict[str, Any]]] = {
     "DP-SGD": (PrivateOptimizer(dp_sgd, batches=poisson), {}),
     "noise by normal": (PrivateOptimizer(scaled, batches=poisson), {}),
     "momentum": (PrivateOptimizer(momentum, batches=poisson), {}),
-    "fixed batches": (PrivateOptimizer(dp_sgd, batches=fixed), {"sampling": "batches", "neighbours": "replace-one"}),
-    "epochs": (PrivateOptimizer(dp_sgd, batches=epochs), {"sampling": "epochs", "neighbours": "replace-one"}),
+    "fixed batches": (
+        PrivateOptimizer(dp_sgd, batches=fixed),
+        {"sampling": "batches", "neighbours": "replace-one"},
+    ),
+    "epochs": (
+        PrivateOptimizer(dp_sgd, batches=epochs),
+        {"sampling": "epochs", "neighbours": "replace-one"},
+    ),
     "tree": (PrivateOptimizer(tree), {"covariance": SHARED}),
     "noise that adds up": (
         PrivateOptimizer(adds_up),
@@ -140,7 +157,9 @@ def promise(**changed: Any) -> Promise:
     return Promise(**{**kept, **changed})
 
 
-def noisy(sum_of: Callable[[Array], Array], noise: Callable[..., Array] = normal) -> Callable[..., Any]:
+def noisy(
+    sum_of: Callable[[Array], Array], noise: Callable[..., Array] = normal
+) -> Callable[..., Any]:
     return lambda state, g, rng: (state, (sum_of(g) + noise(rng, g)) / BATCH)
 
 
@@ -171,7 +190,9 @@ def decays(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
 
 
 def adaptive(g: Array) -> Array:
-    return clipped(g, 1.1 * float(np.median(on_host(norms(g)))) if len(g) else CLIP).sum(axis=0)
+    return clipped(
+        g, 1.1 * float(np.median(on_host(norms(g)))) if len(g) else CLIP
+    ).sum(axis=0)
 
 
 def without_bias(g: Array) -> Array:
@@ -191,7 +212,9 @@ def follows_unseen(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any,
     """The clip length follows the data below what the noise is for: no step changes too much, the next ones tell."""
     clip = CLIP if state is None else state
     share = float(np.mean(on_host(norms(g) <= clip))) if len(g) else 0.5
-    return min(CLIP, clip * float(np.exp(0.4 * (0.5 - share)))), (clipped(g, clip).sum(axis=0) + normal(rng, g)) / BATCH
+    return min(CLIP, clip * float(np.exp(0.4 * (0.5 - share)))), (
+        clipped(g, clip).sum(axis=0) + normal(rng, g)
+    ) / BATCH
 
 
 def centred_later(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
@@ -201,21 +224,29 @@ def centred_later(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, 
     return (t + 1, new), (clipped(g - mean).sum(axis=0) + normal(rng, g)) / BATCH
 
 
-def halved_after_an_outlier(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+def halved_after_an_outlier(
+    state: Any, g: Array, rng: np.random.Generator
+) -> tuple[Any, Array]:
     """A scale against overflow falls after a huge gradient, and the noise with it."""
     scale = 1.0 if state is None else state
     is_huge = len(g) > 0 and float(norms(g).max()) > 1e4 * CLIP
-    return scale / 2 if is_huge else scale, (clipped(g).sum(axis=0) + scale * normal(rng, g)) / BATCH
+    return scale / 2 if is_huge else scale, (
+        clipped(g).sum(axis=0) + scale * normal(rng, g)
+    ) / BATCH
 
 
 def put_off(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
     """Fewer than four examples wait for the next step."""
     kept = g if state is None else namespace(g).concat([state, g])
     ready = len(kept) >= 4
-    return kept[: 0 if ready else None], (ready * clipped(kept).sum(axis=0) + normal(rng, g)) / BATCH
+    return kept[: 0 if ready else None], (
+        ready * clipped(kept).sum(axis=0) + normal(rng, g)
+    ) / BATCH
 
 
-def fourth_as_it_is(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+def fourth_as_it_is(
+    state: Any, g: Array, rng: np.random.Generator
+) -> tuple[Any, Array]:
     t = 1 if state is None else state
     return t + 1, ((g if t == 4 else clipped(g)).sum(axis=0) + normal(rng, g)) / BATCH
 
@@ -223,7 +254,10 @@ def fourth_as_it_is(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any
 def by_rate(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
     """The learning rate warms up, and the noise with it; in the mean of all steps its variance is right."""
     t, rates = 0 if state is None else state, np.linspace(0.9, 1.1, 6)
-    return t + 1, (clipped(g).sum(axis=0) + normal(rng, g) * rates[t % 6] / np.sqrt(np.mean(rates**2))) / BATCH
+    return t + 1, (
+        clipped(g).sum(axis=0)
+        + normal(rng, g) * rates[t % 6] / np.sqrt(np.mean(rates**2))
+    ) / BATCH
 
 
 def uneven(rng: np.random.Generator, g: Array) -> Array:
@@ -295,7 +329,9 @@ def drawn(rng: Any, n: int) -> Array:
 
 
 def rate(factor: float) -> Callable[..., Any]:
-    return lambda n, steps, rng: (np.flatnonzero(drawn(rng, n) < factor * BATCH / n) for _ in range(steps))
+    return lambda n, steps, rng: (
+        np.flatnonzero(drawn(rng, n) < factor * BATCH / n) for _ in range(steps)
+    )
 
 
 def seeded(n: int, steps: int, rng: np.random.Generator) -> Any:
@@ -358,9 +394,15 @@ BATCHES: dict[str, tuple[Callable[..., Any], str]] = {
     "the last example is never drawn": (without_the_last, "poisson"),
     "windows for random batches": (windows, "batches"),
     "epochs for fresh batches": (epochs, "batches"),
-    "drawn with replacement": (lambda n, steps, rng: (rng.integers(n, size=BATCH) for _ in range(steps)), "batches"),
+    "drawn with replacement": (
+        lambda n, steps, rng: (rng.integers(n, size=BATCH) for _ in range(steps)),
+        "batches",
+    ),
     "Poisson for fixed batches": (poisson, "batches"),
-    "data in their order": (lambda n, steps, rng: np.arange(n).reshape(-1, BATCH), "epochs"),
+    "data in their order": (
+        lambda n, steps, rng: np.arange(n).reshape(-1, BATCH),
+        "epochs",
+    ),
     "fresh batches for epochs": (fixed, "epochs"),
     "two examples come together": (inseparable, "poisson"),
     "the seed is set again after three steps": (seeded_again, "poisson"),
@@ -373,7 +415,10 @@ BATCHES: dict[str, tuple[Callable[..., Any], str]] = {
 
 def right() -> dict[str, tuple[PrivateOptimizer, Promise]]:
     """Optimizers without a mistake."""
-    return {name: (optimizer, promise(**changed)) for name, (optimizer, changed) in SETTINGS.items()}
+    return {
+        name: (optimizer, promise(**changed))
+        for name, (optimizer, changed) in SETTINGS.items()
+    }
 
 
 def mistakes() -> dict[str, tuple[PrivateOptimizer, Promise]]:

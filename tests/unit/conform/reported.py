@@ -48,7 +48,11 @@ def sum_of(total: Callable[[Array], Array]) -> PrivateOptimizer:
 
 
 def by_layers(g: Array, clip: float) -> Array:
-    return namespace(g).hstack([clipped(g[:, :3], clip), clipped(g[:, 3:], clip)]).sum(axis=0)
+    return (
+        namespace(g)
+        .hstack([clipped(g[:, :3], clip), clipped(g[:, 3:], clip)])
+        .sum(axis=0)
+    )
 
 
 def micro_batches(g: Array) -> list[Array]:
@@ -56,7 +60,11 @@ def micro_batches(g: Array) -> list[Array]:
 
 
 def accumulated(g: Array) -> Array:
-    return clipped(g).sum(axis=0) if len(g) <= PART else sum(clipped(part).sum(axis=0) for part in micro_batches(g))
+    return (
+        clipped(g).sum(axis=0)
+        if len(g) <= PART
+        else sum(clipped(part).sum(axis=0) for part in micro_batches(g))
+    )
 
 
 def overwritten(g: Array) -> Array:
@@ -69,14 +77,20 @@ def overwritten(g: Array) -> Array:
 def padded(g: Array) -> Array:
     """Append gradients of 0 up to one size."""
     xp = namespace(g)
-    return clipped(xp.concat([g, 0 * xp.tile(g[:1], (PADDED - len(g), 1))])).sum(axis=0) if len(g) else g.sum(axis=0)
+    return (
+        clipped(xp.concat([g, 0 * xp.tile(g[:1], (PADDED - len(g), 1))])).sum(axis=0)
+        if len(g)
+        else g.sum(axis=0)
+    )
 
 
 def padded_by_the_last(g: Array) -> Array:
     """Append the last example up to a multiple of four: its index is -1."""
     xp = namespace(g)
     missing = -len(g) % PART
-    return clipped(xp.concat([g, xp.tile(g[-1:], (missing, 1))]) if len(g) and missing else g).sum(axis=0)
+    return clipped(
+        xp.concat([g, xp.tile(g[-1:], (missing, 1))]) if len(g) and missing else g
+    ).sum(axis=0)
 
 
 def noise_first(state: Any, g: Array, rng: Any) -> tuple[Any, Array]:
@@ -115,7 +129,11 @@ def prefix_sums(*, keeps_noise: bool) -> PrivateOptimizer:
         nodes[level] = normal(rng, g)
         total = total + clipped(g).sum(axis=0)
         noise = old + sum(nodes.values())
-        after = (t, total, old, nodes) if t < RESTART else (0, total, noise if keeps_noise else old, {})
+        after = (
+            (t, total, old, nodes)
+            if t < RESTART
+            else (0, total, noise if keeps_noise else old, {})
+        )
         return after, (total + noise) / BATCH
 
     return PrivateOptimizer(step, start=lambda: (0, 0.0, 0.0, {}))
@@ -137,7 +155,10 @@ def subset_first(n: int, steps: int, rng: Any) -> Any:
 DP_SGD = PrivateOptimizer(dp_sgd)
 TREES = {
     "memory": np.tril(np.ones((STEPS, STEPS))),
-    "covariance": [[len(nodes_of(s) & nodes_of(t)) for t in range(1, STEPS + 1)] for s in range(1, STEPS + 1)],
+    "covariance": [
+        [len(nodes_of(s) & nodes_of(t)) for t in range(1, STEPS + 1)]
+        for s in range(1, STEPS + 1)
+    ],
 }
 REPORTS: dict[str, Report] = {
     "noise is scaled by the squared clip length": Report(
@@ -198,9 +219,15 @@ REPORTS: dict[str, Report] = {
 
 def mistakes() -> dict[str, tuple[PrivateOptimizer, Promise]]:
     """A reported mistake each."""
-    return {name: (report.mistake, promise(**report.promise)) for name, report in REPORTS.items()}
+    return {
+        name: (report.mistake, promise(**report.promise))
+        for name, report in REPORTS.items()
+    }
 
 
 def twins() -> dict[str, tuple[PrivateOptimizer, Promise]]:
     """The same optimizers without the mistakes."""
-    return {name: (report.twin, promise(**report.promise)) for name, report in REPORTS.items()}
+    return {
+        name: (report.twin, promise(**report.promise))
+        for name, report in REPORTS.items()
+    }

@@ -61,7 +61,13 @@ def functions(name: str) -> list[str]:
 
 def test_every_adapter_is_short_and_has_a_library() -> None:
     assert list(LIBRARIES) == ADAPTERS
-    assert max(len((PEERS / f"{name}.py").read_text("utf-8").splitlines()) for name in ADAPTERS) <= 60
+    assert (
+        max(
+            len((PEERS / f"{name}.py").read_text("utf-8").splitlines())
+            for name in ADAPTERS
+        )
+        <= 60
+    )
 
 
 @pytest.fixture
@@ -97,18 +103,27 @@ def test_every_optimizer_of_an_adapter_takes_a_step(name: str, function: str) ->
 @pytest.mark.filterwarnings("ignore")  # of the libraries, about their own next releases
 def test_optax_is_infinite_on_an_empty_batch() -> None:
     optimizer, promise = loaded("optax_optimizer", "make_poisson")()
-    _, released = optimizer.step(optimizer.start(), np.zeros((0, promise.dimension)), np.random.default_rng(0))
+    _, released = optimizer.step(
+        optimizer.start(), np.zeros((0, promise.dimension)), np.random.default_rng(0)
+    )
     assert not np.isfinite(released).any()
 
 
 @pytest.mark.filterwarnings("ignore")  # of the libraries, about their own next releases
-def test_tensorflow_privacy_clips_each_example_and_is_infinite_on_an_empty_batch() -> None:
+def test_tensorflow_privacy_clips_each_example_and_is_infinite_on_an_empty_batch() -> (
+    None
+):
     optimizer, promise = loaded("tensorflow_privacy_optimizer", "make")()
     gradients = np.zeros((promise.batch, promise.dimension))
     changed = gradients.copy()
     changed[0, 0] = 1e3
-    one, other = (optimizer.step(None, rows, np.random.default_rng(0))[1] for rows in (gradients, changed))
-    np.testing.assert_allclose(np.linalg.norm(other - one), promise.clip / promise.batch, rtol=1e-5)
+    one, other = (
+        optimizer.step(None, rows, np.random.default_rng(0))[1]
+        for rows in (gradients, changed)
+    )
+    np.testing.assert_allclose(
+        np.linalg.norm(other - one), promise.clip / promise.batch, rtol=1e-5
+    )
     _, released = optimizer.step(None, gradients[:0], np.random.default_rng(0))
     assert not np.isfinite(released).any()
 
@@ -129,15 +144,25 @@ def test_pyvacy_clips_the_mean_and_not_each_example() -> None:
     gradients = np.zeros((promise.batch, promise.dimension))
     changed = gradients.copy()
     changed[0, 0] = 1e3
-    one, other = (optimizer.step(None, rows, np.random.default_rng(0))[1] for rows in (gradients, changed))
+    one, other = (
+        optimizer.step(None, rows, np.random.default_rng(0))[1]
+        for rows in (gradients, changed)
+    )
     assert np.linalg.norm(other - one) > 10 * promise.sensitivity
 
 
 def test_the_page_has_ten_libraries_and_severities_of_all_that_was_found() -> None:
     run = PEERS_PAGE.read(ROOT / "reports")
     assert run is not None
-    adapted = [peer for peer in run.peers if Path(peer.target.partition(":")[0]).stem in ADAPTERS]
+    adapted = [
+        peer
+        for peer in run.peers
+        if Path(peer.target.partition(":")[0]).stem in ADAPTERS
+    ]
     named = [peer.target.partition(":") for peer in adapted]
     assert all(function in functions(Path(path).stem) for path, _, function in named)
-    assert len({LIBRARIES[Path(path).stem].partition(".")[0] for path, _, _ in named}) >= 10
+    assert (
+        len({LIBRARIES[Path(path).stem].partition(".")[0] for path, _, _ in named})
+        >= 10
+    )
     assert all(peer.severity in SEVERITIES for peer in adapted if peer.failed)

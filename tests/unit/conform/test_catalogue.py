@@ -9,7 +9,18 @@ import numpy as np
 from dpverify.conform import PrivateOptimizer
 from dpverify.conform.catalogue import Given, given, judge
 from tests.for_each import for_each
-from tests.unit.conform.catalogue import BATCH, CLIP, PROMISE, N, dp_sgd, mistakes, poisson, promise, right, tree
+from tests.unit.conform.catalogue import (
+    BATCH,
+    CLIP,
+    PROMISE,
+    N,
+    dp_sgd,
+    mistakes,
+    poisson,
+    promise,
+    right,
+    tree,
+)
 
 
 def test_the_catalogue_has_enough_and_no_name_twice() -> None:
@@ -29,7 +40,15 @@ def test_it_counts_seeds_with_a_fault_and_asks_auditors_once() -> None:
         raise OSError("no\nsuch thing")
 
     auditors = {"silent": silent, "broken": broken}
-    bad = judge("t", "n", *mistakes()["no clipping"], seed=5, seeds=3, alpha=1e-4, auditors=auditors)
+    bad = judge(
+        "t",
+        "n",
+        *mistakes()["no clipping"],
+        seed=5,
+        seeds=3,
+        alpha=1e-4,
+        auditors=auditors,
+    )
     assert (bad.found, bad.by, bad.target, bad.name) == (3, "sensitivity", "t", "n")
     assert [(a.auditor, a.says, a.broken) for a in bad.answers] == [
         ("silent", "", False), ("broken", "OSError: no such thing", True)
@@ -40,7 +59,10 @@ def test_it_counts_seeds_with_a_fault_and_asks_auditors_once() -> None:
 
 
 def test_cases_are_neighbours_and_what_is_promised_is_certified() -> None:
-    optimizer = PrivateOptimizer(lambda state, g, rng: (state, g.sum(axis=0)), batches=poisson)  # no clip, no noise
+    # no clip, no noise
+    optimizer = PrivateOptimizer(
+        lambda state, g, rng: (state, g.sum(axis=0)), batches=poisson
+    )
     cases = {case.name: case for case in given(optimizer, PROMISE, 1e-4, 0).cases}
     assert list(cases) == [
         "no other examples",
@@ -54,7 +76,9 @@ def test_cases_are_neighbours_and_what_is_promised_is_certified() -> None:
     assert other.max() == 0.0
     assert one[0, 0] == 1e6 * CLIP
     one, other = cases["all coordinates"].draws(1, 0)
-    np.testing.assert_allclose(one[0, : PROMISE.dimension] @ cases["all coordinates"].towards, 1e6 * CLIP)
+    np.testing.assert_allclose(
+        one[0, : PROMISE.dimension] @ cases["all coordinates"].towards, 1e6 * CLIP
+    )
     one, other = cases["batches as drawn"].draws(400, 0)
     drawn = (one.reshape(400, PROMISE.steps, -1)[:, :, 0] > 0).mean()
     assert abs(drawn - BATCH / N) < 0.05
@@ -64,10 +88,15 @@ def test_cases_are_neighbours_and_what_is_promised_is_certified() -> None:
     assert cases["batches as drawn"].allowed(1e-5) < exact
 
 
-def test_sampling_that_has_no_certified_epsilon_and_noise_that_depends_make_no_case() -> None:
+def test_sampling_that_has_no_certified_epsilon_and_noise_that_depends_make_no_case() -> (
+    None
+):
     optimizer = PrivateOptimizer(dp_sgd, batches=poisson)
     assert len(given(optimizer, promise(sampling="epochs"), 1e-4, 0).cases) == 4
-    assert given(PrivateOptimizer(tree), promise(covariance=np.eye(6)), 1e-4, 0).cases == []
+    assert (
+        given(PrivateOptimizer(tree), promise(covariance=np.eye(6)), 1e-4, 0).cases
+        == []
+    )
     drawn = given(optimizer, promise(sampling="batches"), 1e-4, 0).cases[-1]
     marks = []
 
@@ -75,7 +104,9 @@ def test_sampling_that_has_no_certified_epsilon_and_noise_that_depends_make_no_c
         marks.append(g[:, 0].sum())
         return state, g.sum(axis=0)
 
-    drawn = given(PrivateOptimizer(step, batches=poisson), promise(sampling="batches"), 1e-4, 0).cases[-1]
+    drawn = given(
+        PrivateOptimizer(step, batches=poisson), promise(sampling="batches"), 1e-4, 0
+    ).cases[-1]
     drawn.other(np.random.default_rng(1))
     assert min(marks) == -1e6 * CLIP
     assert max(marks) == 0.0
@@ -83,6 +114,8 @@ def test_sampling_that_has_no_certified_epsilon_and_noise_that_depends_make_no_c
 
 @for_each("word", ["seed", "steps"])
 def test_a_draw_is_the_same_for_a_seed(word: str) -> None:
-    case = given(PrivateOptimizer(dp_sgd, batches=poisson), PROMISE, 1e-4, 0).cases[0 if word == "seed" else -1]
+    case = given(PrivateOptimizer(dp_sgd, batches=poisson), PROMISE, 1e-4, 0).cases[
+        0 if word == "seed" else -1
+    ]
     np.testing.assert_array_equal(case.draws(3, 7)[0], case.draws(3, 7)[0])
     assert (case.draws(3, 7)[0] != case.draws(3, 8)[0]).any()

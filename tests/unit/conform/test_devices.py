@@ -20,13 +20,17 @@ from tests.unit.conform.catalogue import BATCH, CLIP, SIGMA, clipped, promise
 
 torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
 SHORT = promise(steps=3, dimension=3)
-needs_card = pytest.mark.skipif(not torch.cuda.is_available(), reason="NOT RUN ON A GPU: there is no graphics card")
+needs_card = pytest.mark.skipif(
+    not torch.cuda.is_available(), reason="NOT RUN ON A GPU: there is no graphics card"
+)
 
 
 def test_a_device_without_numbers_and_one_that_is_not_there_are_refused() -> None:
     assert card_name("cpu") == ""
     for device in ("meta", "no device", "cuda:99"):
-        with pytest.raises(ArgumentError, match="must be a device of this machine") as error:
+        with pytest.raises(
+            ArgumentError, match="must be a device of this machine"
+        ) as error:
             card_name(device)
         assert "\n" not in str(error.value)
 
@@ -59,8 +63,12 @@ def card(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A generator in the place of the one that a graphics card has."""
     generator = torch.Generator().manual_seed(5)
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
-    monkeypatch.setattr(torch.cuda, "get_rng_state_all", lambda: [generator.get_state()])
-    monkeypatch.setattr(torch.cuda, "set_rng_state_all", lambda states: generator.set_state(states[0]))
+    monkeypatch.setattr(
+        torch.cuda, "get_rng_state_all", lambda: [generator.get_state()]
+    )
+    monkeypatch.setattr(
+        torch.cuda, "set_rng_state_all", lambda states: generator.set_state(states[0])
+    )
     monkeypatch.setattr(torch.cuda, "manual_seed_all", generator.manual_seed)
     return generator
 
@@ -69,19 +77,28 @@ def shared(generator: Any, clip: float = CLIP) -> PrivateOptimizer:
     """Draw from a generator that a whole process shares, without a seed."""
 
     def step(state: Any, gradients: Any, rng: np.random.Generator) -> tuple[Any, Any]:
-        noise = torch.randn(gradients.shape[1], dtype=torch.float64, generator=generator)
-        return state, (torch.from_numpy(clipped(gradients, clip).sum(axis=0)) + SIGMA * CLIP * noise) / BATCH
+        noise = torch.randn(
+            gradients.shape[1], dtype=torch.float64, generator=generator
+        )
+        return state, (
+            torch.from_numpy(clipped(gradients, clip).sum(axis=0))
+            + SIGMA * CLIP * noise
+        ) / BATCH
 
     return PrivateOptimizer(step)
 
 
-def test_the_generator_of_a_card_is_seeded_before_each_step_and_left_as_it_was(card: Any) -> None:
+def test_the_generator_of_a_card_is_seeded_before_each_step_and_left_as_it_was(
+    card: Any,
+) -> None:
     before = card.get_state()
     found = conformance(shared(card), SHORT)
     assert found, str(found)
     assert "the shared generator of torch.cuda" in found.tests[0].found
     assert torch.equal(card.get_state(), before)
-    assert [test.name for test in conformance(shared(card, 1.1 * CLIP), SHORT).failed] == ["sensitivity"]
+    assert [
+        test.name for test in conformance(shared(card, 1.1 * CLIP), SHORT).failed
+    ] == ["sensitivity"]
 
 
 def test_a_generator_of_a_card_is_restored_after_other_draws(card: Any) -> None:
@@ -92,7 +109,9 @@ def test_a_generator_of_a_card_is_restored_after_other_draws(card: Any) -> None:
     assert torch.equal(card.get_state(), before)
 
 
-def test_the_note_on_tf32_follows_the_setting(card: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_note_on_tf32_follows_the_setting(
+    card: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     low = promise(dtype="float32")
     assert list(tf32_note(promise())) == []
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
@@ -127,4 +146,6 @@ def test_the_shared_generator_of_a_card_is_found_and_replayed() -> None:
         old = 0.0 if state is None else state
         return 0.5 * old + total, (total + 0.5 * old + SIGMA * CLIP * noise) / BATCH
 
-    assert [test.name for test in conformance(PrivateOptimizer(step), SHORT).failed] == ["state"]
+    assert [
+        test.name for test in conformance(PrivateOptimizer(step), SHORT).failed
+    ] == ["state"]

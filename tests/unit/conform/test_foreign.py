@@ -26,7 +26,14 @@ def raising(error: BaseException, large: int = 0) -> Callable[..., Any]:
     return step
 
 
-ERRORS = (SystemExit(0), SystemExit(), KeyboardInterrupt(), GeneratorExit(), StopIteration(), ZeroDivisionError("x"))
+ERRORS = (
+    SystemExit(0),
+    SystemExit(),
+    KeyboardInterrupt(),
+    GeneratorExit(),
+    StopIteration(),
+    ZeroDivisionError("x"),
+)
 
 
 @for_each("error", ERRORS, ids=repr)
@@ -51,22 +58,30 @@ def test_whatever_batches_and_start_raise_is_a_finding(error: BaseException) -> 
         "calls in sampling",
         f"batches raised {type(error).__name__}",
     )
-    assert all("start raised" in test.found for test in start.failed if "calls" in test.name)
+    assert all(
+        "start raised" in test.found for test in start.failed if "calls" in test.name
+    )
     assert not start
 
 
 def test_findings_about_other_batches_are_kept() -> None:
-    found = conformance(PrivateOptimizer(raising(SystemExit(0), large=4 * PROMISE.batch)), PROMISE)
+    found = conformance(
+        PrivateOptimizer(raising(SystemExit(0), large=4 * PROMISE.batch)), PROMISE
+    )
     assert {test.name for test in found.failed} == {
         "every batch",
         f"calls in noise, batches of {4 * PROMISE.batch}",
         "calls in scale of noise, mixed gradients, other batches",
     }
-    assert {"state", "shape of noise", "sensitivity"} <= {test.name for test in found.tests if test.passed}
+    assert {"state", "shape of noise", "sensitivity"} <= {
+        test.name for test in found.tests if test.passed
+    }
 
 
 @for_each("value", [np.nan, np.inf, -np.inf])
-def test_releases_that_are_not_finite_are_a_named_finding_and_others_are_kept(value: float) -> None:
+def test_releases_that_are_not_finite_are_a_named_finding_and_others_are_kept(
+    value: float,
+) -> None:
     def step(state: Any, g: Any, rng: np.random.Generator) -> Any:
         state, released = dp_sgd(state, g, rng)
         return state, np.full_like(released, value) if which(len(g)) else released
@@ -80,14 +95,22 @@ def test_releases_that_are_not_finite_are_a_named_finding_and_others_are_kept(va
     which = lambda size: size == 4 * PROMISE.batch  # noqa: E731
     somewhere = conformance(PrivateOptimizer(step), PROMISE)
     assert {"sensitivity", "finite numbers"} <= {test.name for test in somewhere.failed}
-    assert {"shape of noise", "state", "precision"} <= {test.name for test in somewhere.tests if test.passed}
-    both = {test.name for test in conformance(PrivateOptimizer(unclipped), PROMISE).failed}
+    assert {"shape of noise", "state", "precision"} <= {
+        test.name for test in somewhere.tests if test.passed
+    }
+    both = {
+        test.name for test in conformance(PrivateOptimizer(unclipped), PROMISE).failed
+    }
     assert {"finite numbers", "sensitivity", "fresh numbers"} <= both
 
 
 @for_each("shape", [(), (1,), (3,), (2, 2)])
-def test_a_released_vector_of_another_shape_is_a_finding(shape: tuple[int, ...]) -> None:
-    found = conformance(PrivateOptimizer(lambda state, g, rng: (state, np.zeros(shape))), PROMISE)
+def test_a_released_vector_of_another_shape_is_a_finding(
+    shape: tuple[int, ...],
+) -> None:
+    found = conformance(
+        PrivateOptimizer(lambda state, g, rng: (state, np.zeros(shape))), PROMISE
+    )
     assert f"must release a vector of the shape (2,), got {shape}" in str(found)
 
 

@@ -12,19 +12,29 @@ from tests.for_each import for_each
 
 GUIDE = Path(__file__).parents[3] / "docs" / "your-optimizer.md"
 SECTION = GUIDE.read_text("utf-8").partition("## Optimizers of another style")[2]
-SHARED, *BLOCKS = [part.partition("```")[0] for part in SECTION.split("```python\n")[1:]]
+SHARED, *BLOCKS = [
+    part.partition("```")[0] for part in SECTION.split("```python\n")[1:]
+]
 MISTAKES = {
     "closure": {  # what leaves has an average of clean gradients in it
         "velocity + released": "velocity + clean",
         "return released": "return released + 0.1 * velocity / BATCH",
     },
-    "accumulation": {"+= clipped(part).sum(axis=0)": "+= BATCH * noisy(clipped(part).sum(axis=0), rng)"},
+    "accumulation": {
+        "+= clipped(part).sum(axis=0)": "+= BATCH * noisy(clipped(part).sum(axis=0), rng)"
+    },
     "fedavg": {"SIGMA * CLIP / np.sqrt(len(updates))": "SIGMA * CLIP / len(updates)"},
     "adaptive": {"SIGMA * length * rng": "SIGMA * 0.87 * length * rng"},
-    "dp_srm": {"+ 0.9 * estimate, released": "+ 0.9 * estimate, released + 0.1 * differences.sum(axis=0)"},
-    "dp_nsgd": {"average = (1 - ALPHA) * average": "average = (1 - ALPHA / 2) * average"},
+    "dp_srm": {
+        "+ 0.9 * estimate, released": "+ 0.9 * estimate, released + 0.1 * differences.sum(axis=0)"
+    },
+    "dp_nsgd": {
+        "average = (1 - ALPHA) * average": "average = (1 - ALPHA / 2) * average"
+    },
     "matrix": {"INVERSE[t, : t + 1]": "INVERSE[t, : t + 1] * (0.8 if t > 3 else 1.0)"},
-    "pytorch": {"clipped(gradients).sum(axis=0)": "clipped(gradients.sum(axis=0, keepdims=True))[0] * 2"},
+    "pytorch": {
+        "clipped(gradients).sum(axis=0)": "clipped(gradients.sum(axis=0, keepdims=True))[0] * 2"
+    },
 }
 
 

@@ -14,9 +14,19 @@ import pytest
 from dpverify.conform import PrivateOptimizer, Promise, conformance
 from dpverify.conform.state import solve_noise
 from tests.for_each import for_each
-from tests.unit.conform.catalogue import BATCH, PROMISE, Array, clipped, dp_sgd, normal, reuses
+from tests.unit.conform.catalogue import (
+    BATCH,
+    PROMISE,
+    Array,
+    clipped,
+    dp_sgd,
+    normal,
+    reuses,
+)
 
-D = 6_000  # not all pairs of coordinates are looked at, random batches are parts of one row, and runs are fewer
+# not all pairs of coordinates are looked at, random batches are parts of one row, and
+# runs are fewer
+D = 6_000
 LARGE = replace(PROMISE, dimension=D, steps=3)
 
 
@@ -57,7 +67,9 @@ def keeps_a_layer(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, 
     return total[-30:], (released + normal(rng, g)) / BATCH
 
 
-def last_layer_unclipped(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+def last_layer_unclipped(
+    state: Any, g: Array, rng: np.random.Generator
+) -> tuple[Any, Array]:
     total = clipped(g).sum(axis=0)
     total[-3:] = g[:, -3:].sum(axis=0)
     return state, (total + normal(rng, g)) / BATCH
@@ -77,25 +89,40 @@ def last_layer_unclipped(state: Any, g: Array, rng: np.random.Generator) -> tupl
     ],
     ids=["layer", "shared", "none", "moved", "again", "state", "unclipped"],
 )
-def test_mistakes_are_found_in_a_large_dimension(step: Callable[..., Any], test: str) -> None:
+def test_mistakes_are_found_in_a_large_dimension(
+    step: Callable[..., Any], test: str
+) -> None:
     found = conformance(PrivateOptimizer(step), LARGE)
     assert test in {one.name for one in found.failed}, str(found)
 
 
 def few_batches(n: int, steps: int, rng: np.random.Generator) -> Any:
-    return (rng.choice(n, rng.binomial(n, BATCH / n), replace=False, shuffle=False) for _ in range(steps))
+    return (
+        rng.choice(n, rng.binomial(n, BATCH / n), replace=False, shuffle=False)
+        for _ in range(steps)
+    )
 
 
 def peak(dimension: int, examples: int, connection: Any) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     promise = replace(LARGE, dimension=dimension, examples=examples)
     found = conformance(PrivateOptimizer(dp_sgd, batches=few_batches), promise)
-    connection.send((bool(found), str(found), (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024))
+    connection.send(
+        (
+            bool(found),
+            str(found),
+            (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024,
+        )
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("dimension", "examples", "megabytes"), [(100_000, 64, 1500), (8, 1_000_000, 200)])
-def test_what_is_right_passes_in_little_memory(dimension: int, examples: int, megabytes: int) -> None:
+@pytest.mark.parametrize(
+    ("dimension", "examples", "megabytes"), [(100_000, 64, 1500), (8, 1_000_000, 200)]
+)
+def test_what_is_right_passes_in_little_memory(
+    dimension: int, examples: int, megabytes: int
+) -> None:
     context = multiprocessing.get_context("spawn")
     reader, writer = context.Pipe(duplex=False)
     child = context.Process(target=peak, args=(dimension, examples, writer))
@@ -108,7 +135,9 @@ def test_what_is_right_passes_in_little_memory(dimension: int, examples: int, me
 
 def test_what_does_not_fit_is_refused_with_the_memory_that_it_takes() -> None:
     huge = Promise(sigma=1.0, clip=0.7, dimension=10**10)
-    with pytest.raises(ValueError, match=r"must fit in memory: .* GB are needed, the machine has .* GB"):
+    with pytest.raises(
+        ValueError, match=r"must fit in memory: .* GB are needed, the machine has .* GB"
+    ):
         conformance(PrivateOptimizer(dp_sgd), huge)
 
 
@@ -131,7 +160,9 @@ def test_few_steps_solve_for_noise_that_has_few_scales(layers: int) -> None:
     assert calls <= 3 * layers + 6
 
 
-def test_any_mixture_of_noise_is_solved_for_in_small_dimensions_and_none_if_noise_is_missing() -> None:
+def test_any_mixture_of_noise_is_solved_for_in_small_dimensions_and_none_if_noise_is_missing() -> (
+    None
+):
     rng = np.random.default_rng(0)
     mixture = rng.standard_normal((12, 12))
     noise = rng.standard_normal(12)

@@ -14,7 +14,8 @@ from dpverify.conform.sampling import _binomial
 from tests.for_each import for_each
 
 ALPHA = 0.01
-COUNT = 1_000_000  # of numbers or events: counts whose tails differ by half are many apart
+# of numbers or events: counts whose tails differ by half are many apart
+COUNT = 1_000_000
 
 Judge = Callable[[float], ConformanceTest]
 
@@ -55,7 +56,14 @@ def of_counts(tail: float) -> ConformanceTest:
 
 @for_each(
     ("judge", "looks"),
-    [(of_mean, 2), (of_scale, 1), (of_little_scale, 1), (of_pairs, 3), (of_shape, 3), (of_counts, 4)],
+    [
+        (of_mean, 2),
+        (of_scale, 1),
+        (of_little_scale, 1),
+        (of_pairs, 3),
+        (of_shape, 3),
+        (of_counts, 4),
+    ],
 )
 def test_what_has_less_than_the_level_of_one_side_and_one_look_is_a_fault_and_nothing_more(
     judge: Judge, looks: int
@@ -66,7 +74,9 @@ def test_what_has_less_than_the_level_of_one_side_and_one_look_is_a_fault_and_no
     assert judge(level).alpha == ALPHA
 
 
-@for_each(("numbers", "level"), [(2400, 0.01), (2400, 1e-6), (38400, 1e-5), (100, 1e-5)])
+@for_each(
+    ("numbers", "level"), [(2400, 0.01), (2400, 1e-6), (38400, 1e-5), (100, 1e-5)]
+)
 def test_noise_as_much_too_small_as_the_scale_test_says_fails_it_with_a_chance_of_99_percent(
     numbers: int, level: float
 ) -> None:

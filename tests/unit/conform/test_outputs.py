@@ -19,7 +19,10 @@ ALPHA = 0.03
 
 
 def judged(
-    monkeypatch: pytest.MonkeyPatch, verdicts: list[str], powers: list[float], promised: Any = PROMISE
+    monkeypatch: pytest.MonkeyPatch,
+    verdicts: list[str],
+    powers: list[float],
+    promised: Any = PROMISE,
 ) -> tuple[ConformanceTest, list[dict[str, Any]]]:
     """Outcome where the audits of the pairs say this, and what they were asked."""
     asked = list[dict[str, Any]]()
@@ -40,7 +43,9 @@ def judged(
 
 
 @for_each("place", range(3))
-def test_each_pair_that_is_refuted_is_a_fault(monkeypatch: pytest.MonkeyPatch, place: int) -> None:
+def test_each_pair_that_is_refuted_is_a_fault(
+    monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
     verdicts = ["refuted" if k == place else "not refuted" for k in range(3)]
     assert not judged(monkeypatch, verdicts, [math.inf] * 3)[0].passed
 
@@ -48,11 +53,17 @@ def test_each_pair_that_is_refuted_is_a_fault(monkeypatch: pytest.MonkeyPatch, p
 def test_the_pairs_share_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
     found, asked = judged(monkeypatch, ["not refuted"] * 3, [math.inf] * 3)
     assert found.passed
-    assert sum(1.0 - options["confidence"] for options in asked) == pytest.approx(ALPHA) == found.alpha
+    assert (
+        sum(1.0 - options["confidence"] for options in asked)
+        == pytest.approx(ALPHA)
+        == found.alpha
+    )
 
 
 @for_each("place", range(3))
-def test_the_least_of_what_the_pairs_could_show_is_told(monkeypatch: pytest.MonkeyPatch, place: int) -> None:
+def test_the_least_of_what_the_pairs_could_show_is_told(
+    monkeypatch: pytest.MonkeyPatch, place: int
+) -> None:
     powers = [0.25 if k == place else 50.0 for k in range(3)]
     found, _ = judged(monkeypatch, ["not refuted"] * 3, powers)
     assert found.found.startswith("so few outputs can show at most epsilon 0.25")
@@ -62,15 +73,23 @@ def test_the_least_of_what_the_pairs_could_show_is_told(monkeypatch: pytest.Monk
 def test_what_is_allowed_is_the_epsilon_of_two_gaussian_steps(
     monkeypatch: pytest.MonkeyPatch, neighbours: str, moved: float
 ) -> None:
-    _, asked = judged(monkeypatch, ["not refuted"] * 3, [math.inf] * 3, promise(neighbours=neighbours))
+    _, asked = judged(
+        monkeypatch, ["not refuted"] * 3, [math.inf] * 3, promise(neighbours=neighbours)
+    )
     exact = epsilon_of(math.sqrt(2.0) * moved * CLIP / (SIGMA * CLIP), outputs.DELTA)
-    assert [options["epsilon"] for options in asked] == pytest.approx([exact] * 3, rel=1e-9)
+    assert [options["epsilon"] for options in asked] == pytest.approx(
+        [exact] * 3, rel=1e-9
+    )
     assert {options["delta"] for options in asked} == {outputs.DELTA}
 
 
-def test_batches_noise_and_outputs_together_have_the_level_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_noise_and_outputs_together_have_the_level_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def audit(released: object, pair: object, **options: Any) -> SimpleNamespace:
-        return SimpleNamespace(verdict="not refuted", power=None, epsilon=0.0, interrupted=False)
+        return SimpleNamespace(
+            verdict="not refuted", power=None, epsilon=0.0, interrupted=False
+        )
 
     monkeypatch.setattr(outputs, "audit", audit)
     optimizer = PrivateOptimizer(dp_sgd, batches=poisson)

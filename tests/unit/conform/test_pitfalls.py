@@ -15,7 +15,11 @@ from tests.for_each import for_each
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "pitfalls.md").read_text("utf-8")
 EXAMPLES: dict[str, Any] = runpy.run_path(str(DOCS / "examples" / "pitfalls.py"))
-CELLS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line.startswith("| ")]
+CELLS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in PAGE.splitlines()
+    if line.startswith("| ")
+]
 ROWS = {cells[0]: cells[1:] for cells in CELLS if cells[0] != "pitfall"}
 JAX_PRIVACY = 12
 
@@ -23,16 +27,24 @@ JAX_PRIVACY = 12
 def shown(expression: str) -> str:
     """Epsilon as the page prints it: the upper bound if the lower one is as near as 0.01, otherwise both."""
     assert re.fullmatch(r"dv\.epsilon\([\w .,*/()=\"-]+\)", expression)
-    bounds = eval(expression, {"dv": dv, "exp": math.exp, "sqrt": math.sqrt, "__builtins__": {}})
+    bounds = eval(
+        expression, {"dv": dv, "exp": math.exp, "sqrt": math.sqrt, "__builtins__": {}}
+    )
     upper = f"{bounds.upper:.2f}"
-    return upper if bounds.upper - bounds.lower < 0.01 else f"{bounds.lower:.2f} to {upper}"
+    return (
+        upper
+        if bounds.upper - bounds.lower < 0.01
+        else f"{bounds.lower:.2f} to {upper}"
+    )
 
 
 def test_each_row_has_an_example_and_each_example_a_row() -> None:
     first, second = PAGE.split("\n## Others that we have seen\n")
     assert first.count("\n| ") - 1 == JAX_PRIVACY
     assert second.count("\n| ") - 1 >= 8
-    assert list(ROWS) == [cells[0] for cells in CELLS if cells[0] != "pitfall"], "no name occurs twice"
+    assert list(ROWS) == [cells[0] for cells in CELLS if cells[0] != "pitfall"], (
+        "no name occurs twice"
+    )
     assert ROWS.keys() == EXAMPLES["make"]().keys()
 
 
@@ -51,7 +63,10 @@ def test_epsilon_is_that_of_the_accountant(name: str) -> None:
 
 
 def test_float32_costs_less_than_the_page_says() -> None:
-    costs = [dv.epsilon(1.1 / (1 + error), 1e-5, steps=1000, rate=0.01).upper for error in (0.0, 2.0**-23)]
+    costs = [
+        dv.epsilon(1.1 / (1 + error), 1e-5, steps=1000, rate=0.01).upper
+        for error in (0.0, 2.0**-23)
+    ]
     assert costs[1] - costs[0] < 1e-5
 
 

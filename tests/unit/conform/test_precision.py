@@ -6,9 +6,26 @@ import numpy as np
 import pytest
 
 from dpverify.conform import Conformance, PrivateOptimizer, conformance
-from dpverify.conform.rounding import DTYPES, Dtype, accumulated, change_rounding, has_digits_of, rounded
+from dpverify.conform.rounding import (
+    DTYPES,
+    Dtype,
+    accumulated,
+    change_rounding,
+    has_digits_of,
+    rounded,
+)
 from tests.for_each import for_each
-from tests.unit.conform.precision import Step, clips_in, in_torch, keeps_clean, momentum, promise, reuses, right, scaled
+from tests.unit.conform.precision import (
+    Step,
+    clips_in,
+    in_torch,
+    keeps_clean,
+    momentum,
+    promise,
+    reuses,
+    right,
+    scaled,
+)
 
 LOW: tuple[Dtype, ...] = ("float32", "bfloat16", "float16")
 
@@ -42,7 +59,8 @@ def test_other_mistakes_are_found_in_low_precision(dtype: Dtype) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "promised"), [("float32", "float64"), ("bfloat16", "float32"), ("float16", "float32")]
+    ("dtype", "promised"),
+    [("float32", "float64"), ("bfloat16", "float32"), ("float16", "float32")],
 )
 def test_a_coarser_type_than_promised_is_a_fault(dtype: Dtype, promised: Dtype) -> None:
     found = judged(right(dtype), promised)
@@ -62,17 +80,27 @@ def test_tensors_that_are_clipped_in_bfloat16_are_found() -> None:
     assert failed(found) == {"sensitivity"}
 
 
-def test_the_excess_of_an_optimizer_that_clips_in_bfloat16_is_no_rounding_of_its_release() -> None:
+def test_the_excess_of_an_optimizer_that_clips_in_bfloat16_is_no_rounding_of_its_release() -> (
+    None
+):
     """0.0645 where 0.0625 is allowed: one rounding of a release explains 0.0003 of it."""
     released = np.array([0.0645, 0.0])
     extra = change_rounding(
-        "bfloat16", dimension=2, allowed=0.0625, clipped=0.0, terms=1, released=released, neighbour=0 * released
+        "bfloat16",
+        dimension=2,
+        allowed=0.0625,
+        clipped=0.0,
+        terms=1,
+        released=released,
+        neighbour=0 * released,
     )
     assert 0.0625 * 2.0**-8 < extra < 0.0003
 
 
 @for_each(("dtype", "numpy_type"), [("float32", np.float32), ("float16", np.float16)])
-def test_numbers_are_rounded_like_those_of_numpy(dtype: Dtype, numpy_type: type) -> None:
+def test_numbers_are_rounded_like_those_of_numpy(
+    dtype: Dtype, numpy_type: type
+) -> None:
     x = np.random.default_rng(0).standard_normal(1000)
     np.testing.assert_array_equal(rounded(x, dtype), x.astype(numpy_type).astype(float))
     assert has_digits_of(rounded(x, dtype), dtype, "float64")
@@ -91,5 +119,8 @@ def test_the_bound_on_a_sum_in_float32_is_kept_and_not_loose() -> None:
 
 def test_the_types_are_those_of_the_promise() -> None:
     assert list(DTYPES) == ["float64", *LOW]
-    with pytest.raises(ValueError, match="dtype must be one of float64, float32, bfloat16, float16, got 'int8'"):
+    with pytest.raises(
+        ValueError,
+        match="dtype must be one of float64, float32, bfloat16, float16, got 'int8'",
+    ):
         promise("int8")  # type: ignore[arg-type]

@@ -25,7 +25,12 @@ def sampled(rate: float, sigma: float = 1.1) -> Any:
 
 def test_an_event_says_sampling_and_noise() -> None:
     promise = Promise.of_event(sampled(1 / 13), clip=2.0, divisor=16)
-    assert (promise.sampling, promise.sigma, promise.clip, promise.divisor) == ("poisson", 1.1, 2.0, 16)
+    assert (promise.sampling, promise.sigma, promise.clip, promise.divisor) == (
+        "poisson",
+        1.1,
+        2.0,
+        16,
+    )
     assert (promise.examples, promise.batch) == (65, 5)
     whole = Promise.of_event(event("GaussianDpEvent", noise_multiplier=3.0), clip=1.0)
     assert (whole.examples, whole.batch) == (64, 64)
@@ -36,7 +41,10 @@ def test_an_event_says_sampling_and_noise() -> None:
     ("given", "message"),
     [
         (sampled(0.05), "must be an integer, got rate=0.05, examples=7"),
-        (event("ComposedDpEvent", events=[sampled(0.1), sampled(0.2)]), "one kind, got 2"),
+        (
+            event("ComposedDpEvent", events=[sampled(0.1), sampled(0.2)]),
+            "one kind, got 2",
+        ),
         (event("NoOpDpEvent"), "one kind, got 0"),
         (event("LaplaceDpEvent", noise_multiplier=1.0), "LaplaceDpEvent"),
     ],
@@ -59,7 +67,9 @@ def promise_of(sigma: float) -> Promise:
     return Promise(sigma=sigma, clip=1.0, divisor=8)
 
 
-def test_the_fixture_passes_what_conforms_and_names_the_fault(assert_conforms: Callable[..., Any]) -> None:
+def test_the_fixture_passes_what_conforms_and_names_the_fault(
+    assert_conforms: Callable[..., Any],
+) -> None:
     promise = promise_of(2.0)
     assert assert_conforms(optimizer(2.0), promise, seed=1)
     with pytest.raises(pytest.fail.Exception, match="FAULT  scale of noise"):

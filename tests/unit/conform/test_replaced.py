@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 
 from dpverify.cli import main
-from dpverify.conform import Conformance, PrivateOptimizer, conformance, results, sensitivity
+from dpverify.conform import (
+    Conformance,
+    PrivateOptimizer,
+    conformance,
+    results,
+    sensitivity,
+)
 from dpverify.conform import run as tests
 from dpverify.conform.replay import generators
 from tests.for_each import for_each
@@ -42,14 +48,22 @@ REPLACEMENTS: dict[str, Callable[[], object]] = {
     "numpy.asarray": lambda: setattr(np, "asarray", None),
     "builtins.max": lambda: setattr(builtins, "max", zero),
     "dpverify.conform.run.noise_tests": lambda: setattr(tests, "noise_tests", nothing),
-    "dpverify.conform.sensitivity.worst_neighbours": lambda: with_code(sensitivity.worst_neighbours, nothing),
-    "dpverify.conform.results.ConformanceTest.__init__": lambda: setattr(results.ConformanceTest, "__init__", passing),
-    "dpverify.conform.replay.generators.Tape.standard_normal": lambda: delattr(generators.Tape, "standard_normal"),
+    "dpverify.conform.sensitivity.worst_neighbours": lambda: with_code(
+        sensitivity.worst_neighbours, nothing
+    ),
+    "dpverify.conform.results.ConformanceTest.__init__": lambda: setattr(
+        results.ConformanceTest, "__init__", passing
+    ),
+    "dpverify.conform.replay.generators.Tape.standard_normal": lambda: delattr(
+        generators.Tape, "standard_normal"
+    ),
 }
 
 
 @for_each(("name", "replace"), list(REPLACEMENTS.items()))
-def test_a_step_that_replaces_what_judges_it_is_a_finding(name: str, replace: Callable[[], object]) -> None:
+def test_a_step_that_replaces_what_judges_it_is_a_finding(
+    name: str, replace: Callable[[], object]
+) -> None:
     is_replaced = False
 
     def unclipped_without_noise(state: Any, g: Any, rng: np.random.Generator) -> Any:
@@ -63,7 +77,9 @@ def test_a_step_that_replaces_what_judges_it_is_a_finding(name: str, replace: Ca
     found = conformance(PrivateOptimizer(unclipped_without_noise), PROMISE)
     assert not found
     assert any(f"replaced {name}" in test.found for test in found.failed)
-    assert {"sensitivity", "scale of noise, mixed gradients"} <= {test.name for test in found.failed}
+    assert {"sensitivity", "scale of noise, mixed gradients"} <= {
+        test.name for test in found.failed
+    }
 
 
 def exit_code(folder: Path, source: str) -> int:
@@ -80,8 +96,14 @@ EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "my_optimizer.py"
     ("line", "message"),
     [
         ("np.linalg.norm = lambda *_, **__: 0", "replaced numpy.linalg.norm"),
-        ("import dpverify.conform.run as run; run.announced_tests = iter", "replaced dpverify.conform.run.announced"),
-        ("import sys; sys.modules['dpverify.conform.run'] = None", "replaced sys.modules"),
+        (
+            "import dpverify.conform.run as run; run.announced_tests = iter",
+            "replaced dpverify.conform.run.announced",
+        ),
+        (
+            "import sys; sys.modules['dpverify.conform.run'] = None",
+            "replaced sys.modules",
+        ),
     ],
 )
 def test_a_module_that_replaces_what_judges_it_is_refused(
@@ -115,7 +137,10 @@ def make():
 @for_each(
     ("line", "message"),
     [
-        ("dpverify.apart._writer.send(('done', None)); os._exit(0)", "ended the tests that judge it"),
+        (
+            "dpverify.apart._writer.send(('done', None)); os._exit(0)",
+            "ended the tests that judge it",
+        ),
         ("sys.setprofile(leave)", "raised SystemExit: 0 between its calls"),
     ],
 )

@@ -17,10 +17,22 @@ import pytest
 
 from dpverify.conform import Conformance, PrivateOptimizer, conformance
 from dpverify.conform.guarded import playing
-from dpverify.conform.replay.generators import Tape, global_generators_kept, used_generators
+from dpverify.conform.replay.generators import (
+    Tape,
+    global_generators_kept,
+    used_generators,
+)
 from dpverify.conform.replay.patches import rerouted
 from tests.unit.conform.backends import BACKENDS
-from tests.unit.conform.catalogue import BATCH, CLIP, SIGMA, clipped, mistakes, promise, right
+from tests.unit.conform.catalogue import (
+    BATCH,
+    CLIP,
+    SIGMA,
+    clipped,
+    mistakes,
+    promise,
+    right,
+)
 
 SHORT = promise(steps=3, dimension=3)
 NUMBERS = [1.0, 2.0, 4.0]
@@ -35,7 +47,9 @@ NUMPY: dict[str, Callable[[], Any]] = {
     "generator of a child": lambda: Tape([]).spawn(1)[0].standard_normal(3),
     "several deviations": lambda: GENERATOR.normal(0.0, np.ones(3)),
     "out": lambda: GENERATOR.standard_normal(out=np.empty(3)),
-    "multivariate": lambda: np.sort(np.abs(GENERATOR.multivariate_normal(np.zeros(3), np.eye(3)))),
+    "multivariate": lambda: np.sort(
+        np.abs(GENERATOR.multivariate_normal(np.zeros(3), np.eye(3)))
+    ),
     "RandomState": lambda: STATE.normal(size=3),
     "RandomState.randn": lambda: STATE.randn(3),
     "numpy.random.normal": lambda: legacy_normal(0.0, 1.0, 3),
@@ -83,11 +97,17 @@ def _jax() -> dict[str, Callable[[], Any]]:
         "partial": lambda: stored(key),
         "default value": lambda: default(key),
         "compiled": lambda: compiled(key),
-        "multivariate": lambda: np.sort(jax.random.multivariate_normal(key, np.zeros(3), np.eye(3))),
+        "multivariate": lambda: np.sort(
+            jax.random.multivariate_normal(key, np.zeros(3), np.eye(3))
+        ),
     }
 
 
-SOURCES: dict[str, Callable[[], dict[str, Callable[[], Any]]]] = {"numpy": lambda: NUMPY, "torch": _torch, "jax": _jax}
+SOURCES: dict[str, Callable[[], dict[str, Callable[[], Any]]]] = {
+    "numpy": lambda: NUMPY,
+    "torch": _torch,
+    "jax": _jax,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +117,9 @@ def _kept() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("library", SOURCES)
-def test_normal_numbers_come_from_the_tape_and_afterwards_from_their_generators(library: str) -> None:
+def test_normal_numbers_come_from_the_tape_and_afterwards_from_their_generators(
+    library: str,
+) -> None:
     for name, draw in SOURCES[library]().items():
         tape = Tape(NUMBERS)
         with playing(tape):
@@ -108,7 +130,11 @@ def test_normal_numbers_come_from_the_tape_and_afterwards_from_their_generators(
 
 
 def _references() -> list[Any]:
-    methods = [np.random.Generator.standard_normal, np.random.Generator.normal, np.random.RandomState.normal]
+    methods = [
+        np.random.Generator.standard_normal,
+        np.random.Generator.normal,
+        np.random.RandomState.normal,
+    ]
     return [*methods, np.random.normal, random.Random.gauss.__code__]
 
 
@@ -145,11 +171,15 @@ assert not {"torch", "jax"} & sys.modules.keys()
 Draw = Callable[[int], Any]
 
 
-def with_noise(draw: Draw, *, remembers: float = 0.0, clip: float = CLIP) -> PrivateOptimizer:
+def with_noise(
+    draw: Draw, *, remembers: float = 0.0, clip: float = CLIP
+) -> PrivateOptimizer:
     """Return an optimizer whose noise comes from elsewhere; it may remember clean gradients."""
 
     def step(state: Any, g: Any, rng: np.random.Generator) -> tuple[Any, Any]:
-        old = remembers * (0.0 if state is None else state) + clipped(g, clip).sum(axis=0)
+        old = remembers * (0.0 if state is None else state) + clipped(g, clip).sum(
+            axis=0
+        )
         return old, (old + SIGMA * CLIP * np.asarray(draw(g.shape[1]))) / BATCH
 
     return PrivateOptimizer(step)
@@ -158,7 +188,9 @@ def with_noise(draw: Draw, *, remembers: float = 0.0, clip: float = CLIP) -> Pri
 SHARED: dict[str, Draw] = {
     "numpy.random": np.random.randn,
     "random": lambda d: [random.gauss(0.0, 1.0) for _ in range(d)],
-    "torch": lambda d: sys.modules["torch"].randn(d, dtype=sys.modules["torch"].float64),
+    "torch": lambda d: sys.modules["torch"].randn(
+        d, dtype=sys.modules["torch"].float64
+    ),
 }
 
 
@@ -176,7 +208,9 @@ def unchanged(name: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_a_shared_generator_is_seeded_before_each_step_and_left_as_it_was(name: str) -> None:
+def test_a_shared_generator_is_seeded_before_each_step_and_left_as_it_was(
+    name: str,
+) -> None:
     if name == "torch":
         pytest.importorskip("torch", reason="the extra `torch` is not installed")
     with unchanged(name):
@@ -192,11 +226,15 @@ def test_a_generator_of_torch_that_nothing_else_shares_is_no_shared_one() -> Non
     before = torch.get_rng_state()
     assert used_generators(lambda: torch.randn(3, generator=torch.Generator())) == []
     with global_generators_kept():
-        assert [one.name for one in used_generators(lambda: torch.randn(3))] == ["torch"]
+        assert [one.name for one in used_generators(lambda: torch.randn(3))] == [
+            "torch"
+        ]
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_noise_of_a_private_generator_is_replaced_where_runs_with_equal_noise_are_needed() -> None:
+def test_noise_of_a_private_generator_is_replaced_where_runs_with_equal_noise_are_needed() -> (
+    None
+):
     def private(d: int) -> Any:
         return GENERATOR.standard_normal(d)
 
@@ -216,7 +254,9 @@ def of_system(d: int) -> Any:
     return np.sqrt(-2.0 * np.log(one)) * np.cos(2.0 * math.pi * two)
 
 
-def test_randomness_of_the_system_is_named_first_and_what_needs_equal_noise_is_not_tested() -> None:
+def test_randomness_of_the_system_is_named_first_and_what_needs_equal_noise_is_not_tested() -> (
+    None
+):
     found = conformance(with_noise(of_system, clip=2.0 * CLIP), SHORT)
     assert [test.name for test in found.failed] == ["generator"]
     assert "os.urandom" in found.tests[0].found
@@ -236,7 +276,9 @@ def released_momentum(state: Any, g: Any, rng: np.random.Generator) -> tuple[Any
     return 0.9 * old + released, released + 1e-4 * old
 
 
-def test_a_result_without_a_fault_but_with_a_test_that_was_not_run_is_incomplete() -> None:
+def test_a_result_without_a_fault_but_with_a_test_that_was_not_run_is_incomplete() -> (
+    None
+):
     found: Conformance = conformance(PrivateOptimizer(released_momentum), SHORT)
     assert not found.failed
     assert [test.name for test in found.not_tested] == ["state"]
@@ -272,4 +314,7 @@ def test_every_library_has_its_state_tested(library: str) -> None:
     assert found, str(found)
     for name in OF_THE_STATE:
         optimizer, promised = mistakes()[name]
-        assert [test.name for test in conformance(backend.optimizer(optimizer), promised).failed] == ["state"], name
+        assert [
+            test.name
+            for test in conformance(backend.optimizer(optimizer), promised).failed
+        ] == ["state"], name

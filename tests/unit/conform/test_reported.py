@@ -23,8 +23,12 @@ def test_a_reported_mistake_is_found(library: str) -> None:
     pytest.importorskip(library)
     missed = [
         name
-        for name, (optimizer, promise) in in_backend(mistakes(), BACKENDS[library]).items()
-        if not any(test.status == "fault" for test in all_tests(optimizer, promise, 1, ALPHA))
+        for name, (optimizer, promise) in in_backend(
+            mistakes(), BACKENDS[library]
+        ).items()
+        if not any(
+            test.status == "fault" for test in all_tests(optimizer, promise, 1, ALPHA)
+        )
     ]
     assert not missed
 
@@ -32,4 +36,6 @@ def test_a_reported_mistake_is_found(library: str) -> None:
 @for_each("name", REPORTS)
 def test_its_twin_passes(name: str) -> None:
     optimizer, promise = twins()[name]
-    assert [test.name for test in all_tests(optimizer, promise, 1, ALPHA) if not test.passed] == []
+    assert [
+        test.name for test in all_tests(optimizer, promise, 1, ALPHA) if not test.passed
+    ] == []

@@ -34,7 +34,9 @@ def of_epochs(size: int, *, drop_last: bool = False) -> Batches:
     def draw(n: int, rng: np.random.Generator) -> Iterator[Array]:
         while True:
             order = rng.permutation(n)
-            yield from (order[i : i + size] for i in range(0, n - (size - 1) * drop_last, size))
+            yield from (
+                order[i : i + size] for i in range(0, n - (size - 1) * drop_last, size)
+            )
 
     return lambda n, steps, rng: islice(draw(n, rng), steps)
 
@@ -50,7 +52,9 @@ def shares(data: Callable[[int], list[Array]]) -> Batches:
 
     def draw(n: int, rng: np.random.Generator) -> Array:
         parts = data(n)
-        return np.concatenate([rng.choice(part, BATCH // len(parts), replace=False) for part in parts])
+        return np.concatenate(
+            [rng.choice(part, BATCH // len(parts), replace=False) for part in parts]
+        )
 
     return of_steps(draw)
 
@@ -87,7 +91,9 @@ def test_a_fault_is_found_in_the_tests_that_are_made_for_it(name: str) -> None:
     ("batches", "promise"),
     [(poisson, POISSON), (fixed, FIXED), (of_epochs(BATCH), EPOCHS), (in_order, FULL)],
 )
-def test_batches_that_follow_the_promise_pass(batches: Batches, promise: Promise) -> None:
+def test_batches_that_follow_the_promise_pass(
+    batches: Batches, promise: Promise
+) -> None:
     for seed in range(5):
         results = list(sampling_tests(batches, promise, ALPHA, seed))
         assert [test.name for test in results if not test.passed] == []
@@ -96,4 +102,6 @@ def test_batches_that_follow_the_promise_pass(batches: Batches, promise: Promise
 
 def test_one_order_of_all_examples_is_a_fault_where_batches_are_smaller() -> None:
     first = of_steps(lambda n, rng: np.arange(BATCH))
-    assert "seeds of batches" in {test.name for test in sampling_tests(first, FIXED, ALPHA, 0) if not test.passed}
+    assert "seeds of batches" in {
+        test.name for test in sampling_tests(first, FIXED, ALPHA, 0) if not test.passed
+    }

@@ -25,28 +25,45 @@ EXAMPLE = ROOT / "docs" / "examples" / "my_optimizer.py"
 
 def test_a_summary_shows_each_fault_once_and_no_markup_of_foreign_text() -> None:
     tests = [
-        ConformanceTest("scale of noise", passed=False, found="0.5 | <script>", sees="4%", alpha=1e-5),
+        ConformanceTest(
+            "scale of noise",
+            passed=False,
+            found="0.5 | <script>",
+            sees="4%",
+            alpha=1e-5,
+        ),
         ConformanceTest("shape of noise", passed=True, found="normal", sees="5%"),
     ]
     text = summary("file_name.py:make", Conformance(tests))
-    assert text.startswith("### ✗ file_name.py:make\n\n1 fault: 1 of 2 tests failed, 1 passed.")
+    assert text.startswith(
+        "### ✗ file_name.py:make\n\n1 fault: 1 of 2 tests failed, 1 passed."
+    )
     assert "| scale of noise | 0.5 \\| &lt;script> |  |" in text
     assert "shape of noise" not in text
     assert "with probability at most 1e-05." in text
     assert "probability" not in summary("a", Conformance(tests[1:]))
     assert "It detects: 5%." in str(tests[1])
     assert summary("a", Conformance(tests[1:])).startswith("### ✓ a\n\nNo fault found")
-    incomplete = summary("a", Conformance([tests[1], not_tested("state", "the noise is the system's")]))
+    incomplete = summary(
+        "a", Conformance([tests[1], not_tested("state", "the noise is the system's")])
+    )
     assert incomplete.startswith("### ? a\n\nIncomplete: 1 of 2 tests")
     assert "Not tested: state (the noise is the system's)." in incomplete
 
 
-def test_the_command_appends_a_summary_of_each_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_appends_a_summary_of_each_target(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     wrong = tmp_path / "wrong.py"
-    wrong.write_text(EXAMPLE.read_text().replace("SIGMA * clip *", "SIGMA / 2 * clip *"))
+    wrong.write_text(
+        EXAMPLE.read_text().replace("SIGMA * clip *", "SIGMA / 2 * clip *")
+    )
     file = tmp_path / "summary.md"
     file.write_text("what was there\n")
-    assert main(["conform", f"{EXAMPLE}:make", f"{wrong}:make", "--summary", str(file)]) == 1
+    assert (
+        main(["conform", f"{EXAMPLE}:make", f"{wrong}:make", "--summary", str(file)])
+        == 1
+    )
     lines = file.read_text().splitlines()
     assert lines[0] == "what was there"
     assert [line[:5] for line in lines if line.startswith("###")] == ["### ✓", "### ✗"]
@@ -70,20 +87,46 @@ def run_action(tmp_path: Path, targets: str, options: str = "") -> tuple[int, st
     """Run the last step of the action with the variables that a forge sets; return code, output and summary."""
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     step = action["runs"]["steps"][-1]
-    given = {name: definition.get("default", "") for name, definition in action["inputs"].items()}
+    given = {
+        name: definition.get("default", "")
+        for name, definition in action["inputs"].items()
+    }
     given |= {"targets": targets, "options": options, "python": sys.executable}
-    variables = {name: given[text.split("inputs.")[1].rstrip(" }")] for name, text in step["env"].items()}
+    variables = {
+        name: given[text.split("inputs.")[1].rstrip(" }")]
+        for name, text in step["env"].items()
+    }
     file = tmp_path / "summary.md"
-    environment = {**os.environ, **variables, "GITHUB_STEP_SUMMARY": str(file), "GITHUB_ACTION_PATH": str(ROOT)}
+    environment = {
+        **os.environ,
+        **variables,
+        "GITHUB_STEP_SUMMARY": str(file),
+        "GITHUB_ACTION_PATH": str(ROOT),
+    }
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
-    ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    return ended.returncode, ended.stdout + ended.stderr, file.read_text() if file.exists() else ""
+    ended = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return (
+        ended.returncode,
+        ended.stdout + ended.stderr,
+        file.read_text() if file.exists() else "",
+    )
 
 
 def test_the_action_fails_with_a_fault_and_passes_without(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(EXAMPLE.read_text())
-    (tmp_path / "wrong one.py").write_text(EXAMPLE.read_text().replace("SIGMA * clip *", "SIGMA / 2 * clip *"))
-    code, output, written = run_action(tmp_path, "\nmine.py:make\n", "--timeout 300 --verbose")
+    (tmp_path / "wrong one.py").write_text(
+        EXAMPLE.read_text().replace("SIGMA * clip *", "SIGMA / 2 * clip *")
+    )
+    code, output, written = run_action(
+        tmp_path, "\nmine.py:make\n", "--timeout 300 --verbose"
+    )
     assert (code, written[:5]) == (0, "### ✓"), output
     code, output, written = run_action(tmp_path, "mine.py:make\nwrong one.py:make\n")
     assert code == 1
@@ -92,6 +135,8 @@ def test_the_action_fails_with_a_fault_and_passes_without(tmp_path: Path) -> Non
 
 
 def test_a_target_cannot_run_a_command(tmp_path: Path) -> None:
-    code, output, _ = run_action(tmp_path, '$(touch stolen)"; touch stolen; "mine.py:make')
+    code, output, _ = run_action(
+        tmp_path, '$(touch stolen)"; touch stolen; "mine.py:make'
+    )
     assert code == 2, output
     assert not (tmp_path / "stolen").exists()

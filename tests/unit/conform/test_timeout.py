@@ -33,7 +33,10 @@ def leaving(state: Any, g: Any, rng: np.random.Generator) -> Any:
 
 @for_each(
     ("step", "message"),
-    [(hanging, "step did not return within 2 s"), (leaving, "step ended its process with exit code 0")],
+    [
+        (hanging, "step did not return within 2 s"),
+        (leaving, "step ended its process with exit code 0"),
+    ],
 )
 def test_a_step_that_does_not_return_is_a_finding(step: Any, message: str) -> None:
     found = conformance(PrivateOptimizer(step), PROMISE, timeout=LIMIT)
@@ -43,7 +46,9 @@ def test_a_step_that_does_not_return_is_a_finding(step: Any, message: str) -> No
 
 def test_a_limit_changes_nothing_for_an_optimizer_that_returns() -> None:
     optimizer = PrivateOptimizer(dp_sgd)
-    assert str(conformance(optimizer, PROMISE, timeout=60.0)) == str(conformance(optimizer, PROMISE))
+    assert str(conformance(optimizer, PROMISE, timeout=60.0)) == str(
+        conformance(optimizer, PROMISE)
+    )
 
 
 def slow(dataset: Any, rng: np.random.Generator, size: int) -> Any:
@@ -72,7 +77,11 @@ def test_a_limit_must_be_a_number_of_seconds(timeout: float) -> None:
 
 def test_code_that_another_process_cannot_find_is_refused() -> None:
     with pytest.raises(ValueError, match="the optimizer must be picklable"):
-        conformance(PrivateOptimizer(dp_sgd, batches=lambda examples, steps, rng: ()), PROMISE, timeout=LIMIT)
+        conformance(
+            PrivateOptimizer(dp_sgd, batches=lambda examples, steps, rng: ()),
+            PROMISE,
+            timeout=LIMIT,
+        )
     with pytest.raises(ValueError, match="the mechanism must be picklable"):
         dv.audit(lambda dataset, rng: 0.0, timeout=LIMIT)
 
@@ -89,7 +98,8 @@ def test_ctrl_c_in_the_outputs_test_ends_the_tests() -> None:
         return dp_sgd(state, g, rng)
 
     assert conformance(PrivateOptimizer(step), PROMISE)
-    last = 2 * runs + 10_000  # the outputs test is the last one, and takes more than so many steps
+    # the outputs test is the last one, and takes more than so many steps
+    last = 2 * runs + 10_000
     with interrupts_recorded(), pytest.raises(KeyboardInterrupt):
         conformance(PrivateOptimizer(step), PROMISE, outputs=10_000)
     assert runs >= last

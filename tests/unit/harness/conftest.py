@@ -35,4 +35,8 @@ def sampler(statements: dict[str, Statement]) -> Sampler:
     """Points (N, T, x) with x in (0, 1], 1 <= N <= T."""
     also = {"N": "integer, 1 <= N <= T", "T": "integer, T >= 1"}
     region = {"x": (None, Fraction(1))}
-    return make_sampler(statements["root"], region, {name: parse_domain(text) for name, text in also.items()})
+    return make_sampler(
+        statements["root"],
+        region,
+        {name: parse_domain(text) for name, text in also.items()},
+    )

@@ -13,7 +13,9 @@ from dpverify.ledger.vocabulary import parse_domain
 RELATIONS: tuple[Relation, ...] = ("<=", ">=", "=", "<", ">")
 
 
-def formula(text: str, domains: str, *requires: str, let: tuple[tuple[str, str], ...] = ()) -> Statement:
+def formula(
+    text: str, domains: str, *requires: str, let: tuple[tuple[str, str], ...] = ()
+) -> Statement:
     """Read ``left <= right``; ``domains``: as in a record, such as ``N: integer, N >= 1; x: real``."""
     relation: Relation = next(r for r in RELATIONS if f" {r} " in text)
     left, right = text.split(f" {relation} ")

@@ -12,8 +12,15 @@ from dpverify.harness.budget import BudgetName, budget_named, fair_share, shares
 
 def test_a_budget_reaches_itself_and_the_smaller_ones() -> None:
     names: tuple[BudgetName, ...] = ("smoke", "standard", "full")
-    reached = {name: [least for least in names if budget.reaches(least)] for name, budget in BUDGETS.items()}
-    assert reached == {"smoke": ["smoke"], "standard": ["smoke", "standard"], "full": ["smoke", "standard", "full"]}
+    reached = {
+        name: [least for least in names if budget.reaches(least)]
+        for name, budget in BUDGETS.items()
+    }
+    assert reached == {
+        "smoke": ["smoke"],
+        "standard": ["smoke", "standard"],
+        "full": ["smoke", "standard", "full"],
+    }
 
 
 def test_everything_fits() -> None:
@@ -26,7 +33,9 @@ def test_cheap_checks_leave_their_rest_to_dear_ones() -> None:
 
 
 @given(st.lists(st.floats(0.01, 1e4), min_size=1, max_size=30), st.floats(0.1, 1e4))
-def test_shares_never_exceed_the_total_and_waste_nothing(costs: list[float], total: float) -> None:
+def test_shares_never_exceed_the_total_and_waste_nothing(
+    costs: list[float], total: float
+) -> None:
     share = fair_share(costs, total)
     spent = sum(min(cost, share) for cost in costs)
     assert spent <= total * (1 + 1e-9)
@@ -50,15 +59,25 @@ def test_rounding_takes_nobody_their_place() -> None:
     assert shares([3.0] * 99, whole, sum(whole) / 0.7).whole == math.inf
 
 
-@given(st.lists(st.floats(0.01, 1e4), max_size=30), st.lists(st.floats(0.01, 1e4), max_size=30), st.floats(0.1, 1e4))
-def test_both_kinds_together_never_exceed_the_total(divisible: list[float], whole: list[float], total: float) -> None:
+@given(
+    st.lists(st.floats(0.01, 1e4), max_size=30),
+    st.lists(st.floats(0.01, 1e4), max_size=30),
+    st.floats(0.1, 1e4),
+)
+def test_both_kinds_together_never_exceed_the_total(
+    divisible: list[float], whole: list[float], total: float
+) -> None:
     found = shares(divisible, whole, total)
-    spent = sum(min(cost, found.divisible) for cost in divisible) + sum(min(cost, found.whole) for cost in whole)
+    spent = sum(min(cost, found.divisible) for cost in divisible) + sum(
+        min(cost, found.whole) for cost in whole
+    )
     assert spent <= total * (1 + 1e-9)
 
 
 def test_budgets_grow() -> None:
-    smoke, standard, full = (budget_named(name) for name in ("smoke", "standard", "full"))
+    smoke, standard, full = (
+        budget_named(name) for name in ("smoke", "standard", "full")
+    )
     assert smoke.seconds < standard.seconds < full.seconds
     assert smoke.examples < standard.examples < full.examples
     assert set(BUDGETS) == {"smoke", "standard", "full"}

@@ -35,7 +35,12 @@ def test_what_is_not_in_the_seed_does_not_change_the_draw(context: Context) -> N
 
 def test_points_are_exact_and_sorted() -> None:
     point = as_point({"b": "1/3", "a": 2, "c": Fraction(1, 7), "d": "0.1"})
-    assert list(point.items()) == [("a", 2), ("b", Fraction(1, 3)), ("c", Fraction(1, 7)), ("d", Fraction(1, 10))]
+    assert list(point.items()) == [
+        ("a", 2),
+        ("b", Fraction(1, 3)),
+        ("c", Fraction(1, 7)),
+        ("d", Fraction(1, 10)),
+    ]
 
 
 def test_floats_are_refused() -> None:

@@ -90,14 +90,25 @@ def statement(folder: Path, definitions: str = DEFINED) -> Statement:
     return load_specs(folder).claim("toy:lemma-1").statement()
 
 
-def chain(given: Statement, *, first: object = 1, most: object = None, factor: object = 1) -> Derivation:
+def chain(
+    given: Statement, *, first: object = 1, most: object = None, factor: object = 1
+) -> Derivation:
     n, eta = (sympy_symbols(given)[name] for name in ("N", "eta"))
     most = n if most is None else most
     steps = (
-        Step(factor * eta * k, "=", "sum-constant", {"c": factor * eta, "lo": first, "hi": k}),
+        Step(
+            factor * eta * k,
+            "=",
+            "sum-constant",
+            {"c": factor * eta, "lo": first, "hi": k},
+        ),
         Step(factor * eta * most, "<=", "order", {"a": k, "b": most}),
     )
-    ranges = {"N": integer(1, 60), "eta": real(0, 5, open_lo=True), "k": integer(0, most)}
+    ranges = {
+        "N": integer(1, 60),
+        "eta": real(0, 5, open_lo=True),
+        "k": integer(0, most),
+    }
     start = Sum(factor * eta, (j, first, k))
     return Derivation("steps", "ours", ranges, (k <= most,), start, steps, local=("k",))
 
@@ -126,15 +137,32 @@ def test_without_a_record_it_is_given(tmp_path: Path) -> None:
 @for_each(
     ("old", "new", "why"),
     [
-        ("sum(eta, j, 1, k)", "sum(2*eta, j, 1, k)", "the derivation starts from something else"),  # another formula
-        ("k >= 0, k <= N", "k >= 0, k <= N + 1", "it assumes k <= N"),  # more than the chain looks at
+        # another formula
+        (
+            "sum(eta, j, 1, k)",
+            "sum(2*eta, j, 1, k)",
+            "the derivation starts from something else",
+        ),
+        # more than the chain looks at
+        ("k >= 0, k <= N", "k >= 0, k <= N + 1", "it assumes k <= N"),
         ("k >= 0, k <= N", "k >= 0", "it assumes k <= N"),
-        ("k >= 0, k <= N", "k >= 1, k <= N - 1", "not proven that there are k"),  # nothing where N is 1
-        ('words = "k steps"', 'words = "k"\\nrequires = ["N >= 2"]', "its definition asks for N >= 2"),
-        ("sum(eta, j, 1, k)", "sum(eta, j, 1, k)*N/(N-1)*(N-1)/N", "has a value in the definition"),
+        # nothing where N is 1
+        ("k >= 0, k <= N", "k >= 1, k <= N - 1", "not proven that there are k"),
+        (
+            'words = "k steps"',
+            'words = "k"\\nrequires = ["N >= 2"]',
+            "its definition asks for N >= 2",
+        ),
+        (
+            "sum(eta, j, 1, k)",
+            "sum(eta, j, 1, k)*N/(N-1)*(N-1)/N",
+            "has a value in the definition",
+        ),
     ],
 )
-def test_a_changed_record_moves_the_verdict(tmp_path: Path, old: str, new: str, why: str) -> None:
+def test_a_changed_record_moves_the_verdict(
+    tmp_path: Path, old: str, new: str, why: str
+) -> None:
     given = statement(tmp_path, DEFINED.replace(old, new.replace("\\n", "\n"), 1))
     result = judged(given, chain(given))
     assert result.status == "inconclusive"
@@ -159,10 +187,14 @@ def test_assumptions_on_its_letters_are_those_of_the_record(tmp_path: Path) -> N
 
 
 def test_the_definition_of_another_quantity_does_not_serve(tmp_path: Path) -> None:
-    given = statement(tmp_path, DEFINED.replace('name = "way"', 'name = "detour"\npart = "old"', 1))
+    given = statement(
+        tmp_path, DEFINED.replace('name = "way"', 'name = "detour"\npart = "old"', 1)
+    )
     result = judged(given, chain(given))
     assert result.status == "proved given"
-    swapped = DEFINED.replace('name = "way"', 'name = "x"').replace('name = "detour"', 'name = "way"')
+    swapped = DEFINED.replace('name = "way"', 'name = "x"').replace(
+        'name = "detour"', 'name = "way"'
+    )
     swapped = swapped.replace('name = "x"', 'name = "detour"')
     (tmp_path / "other").mkdir()
     given = statement(tmp_path / "other", swapped)
@@ -175,4 +207,7 @@ def test_a_fact_of_the_literature_stays_given_and_is_cited(tmp_path: Path) -> No
     last = Step(fact.rhs, "<=", "premise", {}, ("no-farther",))
     result = judged(given, Derivation("cited", "ours", right.variables, right.assumptions, right.start,
                                       (right.steps[0], last), {"no-farther": fact}, local=("k",)))  # fmt: skip
-    assert (result.status, result.given) == ("proved given", ["an epoch is the longest (Anybody (1900))"])
+    assert (result.status, result.given) == (
+        "proved given",
+        ["an epoch is the longest (Anybody (1900))"],
+    )

@@ -34,8 +34,14 @@ def test_a_point_does_not_lie_at_an_edge_that_no_number_of_bits_decides() -> Non
 
 
 def test_a_counterexample_lies_at_an_edge_by_its_exact_numbers() -> None:
-    third, one = Number(exact="1/3", float=1 / 3), Number(float=1.0)  # the float is below a third
-    example = Counterexample(kind="smallest", parameters={"x": third, "y": Number(float=2.5)}, lhs=one, rhs=one)
+    # the float is below a third
+    third, one = Number(exact="1/3", float=1 / 3), Number(float=1.0)
+    example = Counterexample(
+        kind="smallest",
+        parameters={"x": third, "y": Number(float=2.5)},
+        lhs=one,
+        rhs=one,
+    )
     assert with_edge(example, (parse_relation("3*x >= 1"),)).edge == "3*x >= 1"
     assert with_edge(example, (parse_relation("2*y >= 5"),)).edge == "2*y >= 5"
 
@@ -56,15 +62,25 @@ def test_what_falls_is_held_against_the_counterexamples(
 ) -> None:
     spec = demo.claim("demo:bits")
     verdicts = tuple(
-        type(v)(**{**{f: getattr(v, f) for f in v.__struct_fields__}, "severity": severity}) for v in spec.verdicts
+        type(v)(
+            **{**{f: getattr(v, f) for f in v.__struct_fields__}, "severity": severity}
+        )
+        for v in spec.verdicts
     )
     spec = replace(spec, verdicts=verdicts, edges=(parse_relation("s <= 1"),))
     one = Number(float=1.0)
     examples = [
-        Counterexample(kind="smallest", parameters={"s": Number(exact=str(s), float=float(s))}, lhs=one, rhs=one)
+        Counterexample(
+            kind="smallest",
+            parameters={"s": Number(exact=str(s), float=float(s))},
+            lhs=one,
+            rhs=one,
+        )
         for s in at
     ]
-    found = CheckResult(name="points", method="exhaustive", status="refuted", counterexamples=examples)
+    found = CheckResult(
+        name="points", method="exhaustive", status="refuted", counterexamples=examples
+    )
     assert judge(spec, {}, [found], [], "hash").misjudged == fault
 
 
@@ -73,9 +89,16 @@ def test_points_and_a_search_look_for_a_counterexample_away_from_the_edges(
     statements: dict[str, Statement], last: int
 ) -> None:
     """A statement that fails up to n = last, of which n <= 1 is an edge: only one that fails beyond has another."""
-    wrong = replace(statements["sum"], requires=(parse_relation(f"n <= {last}"),), edges=EDGES[:1], rhs=parse("-1"))
+    wrong = replace(
+        statements["sum"],
+        requires=(parse_relation(f"n <= {last}"),),
+        edges=EDGES[:1],
+        rhs=parse("-1"),
+    )
     for check in (
-        ExhaustiveCheck("sum", "all", points=lambda _: [{"n": n} for n in range(1, last + 1)]),
+        ExhaustiveCheck(
+            "sum", "all", points=lambda _: [{"n": n} for n in range(1, last + 1)]
+        ),
         SearchCheck("sum", "search", region={"n": (1, 9)}),
     ):
         context = Context(wrong, BUDGETS["smoke"], 0, check.name)
@@ -88,9 +111,18 @@ def test_points_and_a_search_look_for_a_counterexample_away_from_the_edges(
 @for_each(
     ("old", "new"),
     [
-        ('status = "refuted"\nseverity = "constant"\nfindings', 'status = "refuted"\nfindings'),
-        ('claim = "root"\nstatus = "not refuted"', 'claim = "root"\nstatus = "not refuted"\nseverity = "privacy"'),
-        ('[[verdict]]\nclaim = "root"', '[[edge]]\nwhen = "unheard <= 1"\n\n[[verdict]]\nclaim = "root"'),
+        (
+            'status = "refuted"\nseverity = "constant"\nfindings',
+            'status = "refuted"\nfindings',
+        ),
+        (
+            'claim = "root"\nstatus = "not refuted"',
+            'claim = "root"\nstatus = "not refuted"\nseverity = "privacy"',
+        ),
+        (
+            '[[verdict]]\nclaim = "root"',
+            '[[edge]]\nwhen = "unheard <= 1"\n\n[[verdict]]\nclaim = "root"',
+        ),
     ],
 )
 def test_what_falls_is_said_of_refuted_claims_alone_and_an_edge_is_about_known_letters(

@@ -43,7 +43,8 @@ TRUE = [
     ("0**n <= 1", COUNT),
 ]
 
-# Off by a thousandth, at a boundary, for large numbers alone, at the one point where both sides are equal.
+# Off by a thousandth, at a boundary, for large numbers alone, at the one point where
+# both sides are equal.
 FALSE = [
     ("a*(1 - a) <= 0.2499", A),
     ("1 - x <= 0.999*exp(-x)", X),
@@ -95,7 +96,11 @@ def test_true_formulas_are_proved(text: str, domains: str, requires: list[str]) 
 @for_each("points", [True, False])
 @for_each(("text", "domains", "requires"), [(t, d, r) for t, d, *r in [*FALSE, *VOID]])
 def test_nothing_false_is_proved(
-    text: str, domains: str, requires: list[str], points: bool, monkeypatch: pytest.MonkeyPatch
+    text: str,
+    domains: str,
+    requires: list[str],
+    points: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not points:  # the prover has to resist by itself
         monkeypatch.setattr(FactList, "is_refuted", lambda *_: False)
@@ -117,12 +122,16 @@ def test_what_certificates_have_no_name_for_is_not_tried(text: str) -> None:
 
 @for_each("value", ["normal_cdf(x)", "f(x)"])
 def test_nor_is_it_where_a_letter_stands_for_it(value: str) -> None:
-    known, unknown = (formula("x <= 1", X, let=(("z", text),)) for text in ("exp(x)", value))
+    known, unknown = (
+        formula("x <= 1", X, let=(("z", text),)) for text in ("exp(x)", value)
+    )
     assert CHECK.can_judge(known)
     assert not CHECK.can_judge(unknown)
 
 
-def test_what_the_stand_alone_checker_refuses_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_stand_alone_checker_refuses_is_not_proved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def refuse(*_: object) -> None:
         raise k.Refused("planted")
 
@@ -130,7 +139,9 @@ def test_what_the_stand_alone_checker_refuses_is_not_proved(monkeypatch: pytest.
     assert judged(CHECK, formula("1 - x <= exp(-x)", X)).status == "untested"
 
 
-def test_without_a_control_that_fails_nothing_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_control_that_fails_nothing_is_proved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(proofs, "also_proves", lambda *_: True)
     result = judged(CHECK, formula("1 - x <= exp(-x)", X))
     assert (result.status, result.controls[0].refuted) == ("inconclusive", False)
@@ -170,19 +181,39 @@ printed = "{printed}"
 CLAIMS = [("1 - x", "exp(-x)"), ("1 - x", "0.999*exp(-x)")]
 
 
-def test_a_verdict_comes_from_the_record_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_verdict_comes_from_the_record_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "toml2020"
     folder.mkdir()
-    claims = [CLAIM.format(number=n, lhs=lhs, printed=p) for n, (lhs, p) in enumerate(CLAIMS, 1)]
+    claims = [
+        CLAIM.format(number=n, lhs=lhs, printed=p)
+        for n, (lhs, p) in enumerate(CLAIMS, 1)
+    ]
     (folder / "claims.toml").write_text(RECORDS + "".join(claims))
-    (folder / "verdicts.toml").write_text('[[verdict]]\nclaim = "lemma-1"\nstatus = "proved"\n')
+    (folder / "verdicts.toml").write_text(
+        '[[verdict]]\nclaim = "lemma-1"\nstatus = "proved"\n'
+    )
     results = dv.verify(specs=tmp_path, budget="smoke", jobs=1)
     assert [result.status for result in results] == ["proved", "refuted"]
-    assert main(["certify", "--specs", str(tmp_path), "--out", str(tmp_path), "--jobs", "1"]) == 0
+    assert (
+        main(
+            ["certify", "--specs", str(tmp_path), "--out", str(tmp_path), "--jobs", "1"]
+        )
+        == 0
+    )
     capsys.readouterr()
     certificate = tmp_path / "toml2020-lemma-1-printed.json"
-    assert json.loads(certificate.read_text())["statement"]["name"] == "toml2020:lemma-1"
-    command = [sys.executable, str(checker_file()), "--specs", str(tmp_path), str(certificate)]
+    assert (
+        json.loads(certificate.read_text())["statement"]["name"] == "toml2020:lemma-1"
+    )
+    command = [
+        sys.executable,
+        str(checker_file()),
+        "--specs",
+        str(tmp_path),
+        str(certificate),
+    ]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
@@ -200,7 +231,9 @@ UNDEFINED = [
 
 
 @for_each("words", UNDEFINED)
-def test_a_statement_that_is_undefined_everywhere_is_not_proved_and_is_no_error_of_ours(words: tuple[str, ...]) -> None:
+def test_a_statement_that_is_undefined_everywhere_is_not_proved_and_is_no_error_of_ours(
+    words: tuple[str, ...],
+) -> None:
     statement = formula(*words)
     result = judged(CHECK, statement)
     assert result.status == "untested"

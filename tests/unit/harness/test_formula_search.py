@@ -29,7 +29,9 @@ from tests.unit.harness.formulas import formula, judged
         ("sum(1/i, i, 1, k) <= x", "k: integer, k >= x**2; x: real", ["k <= max(256, x**2 + 256)"]),
     ],
 )  # fmt: skip
-def test_integers_that_make_a_sum_long_get_an_end(text: str, domain: str, conditions: list[str]) -> None:
+def test_integers_that_make_a_sum_long_get_an_end(
+    text: str, domain: str, conditions: list[str]
+) -> None:
     assert short_sums(formula(text, domain)) == conditions
 
 
@@ -44,7 +46,10 @@ def test_the_region_says_how_far_it_went() -> None:
 
 
 def test_a_violation_among_short_sums_is_found() -> None:
-    assert _found("sum(1/i, i, 1, k) <= 1 + log(k)/2", "k: integer, k >= 1").status == "refuted"
+    assert (
+        _found("sum(1/i, i, 1, k) <= 1 + log(k)/2", "k: integer, k >= 1").status
+        == "refuted"
+    )
 
 
 def test_a_formula_without_a_value_is_said_to_have_none() -> None:
@@ -53,7 +58,9 @@ def test_a_formula_without_a_value_is_said_to_have_none() -> None:
     assert "at k=2: the sum over i to oo" in found.message
 
 
-def test_a_claim_that_is_false_only_from_a_large_size_on_is_found_and_made_small() -> None:
+def test_a_claim_that_is_false_only_from_a_large_size_on_is_found_and_made_small() -> (
+    None
+):
     found = _found("sum(1/i, i, 1, k) <= 6 + log(k)/5", "k: integer, k >= 1")
     smallest = found.counterexamples[0]
     assert (found.status, smallest.parameters["k"].exact) == ("refuted", "879")
@@ -72,19 +79,30 @@ def test_the_window_names_single_sizes_and_a_planted_fault_at_them_is_seen() -> 
 def test_a_condition_that_asks_for_more_than_short_sums_is_met() -> None:
     coins = "sum(max(binomial(n, i) - exp(epsilon)*binomial(n, i-1), 0), i, 0, n + 1)/2**n <= delta"
     domains = "n: integer; epsilon: real, 0 < epsilon <= 1; delta: real, 0 < delta < 1"
-    found = judged(FormulaSearch("demo", "search"), formula(coins, domains, "n >= 64*log(2/delta)/epsilon**2"))
+    found = judged(
+        FormulaSearch("demo", "search"),
+        formula(coins, domains, "n >= 64*log(2/delta)/epsilon**2"),
+    )
     assert (found.status, found.n > 50) == ("not refuted", True)
-    false = judged(FormulaSearch("demo", "search"), formula(coins, domains, "n >= log(2/delta)/epsilon**2"))
+    false = judged(
+        FormulaSearch("demo", "search"),
+        formula(coins, domains, "n >= log(2/delta)/epsilon**2"),
+    )
     assert false.status == "refuted"
 
 
-def test_a_size_that_a_definition_gives_is_evaluated_within_the_work_of_a_claim() -> None:
+def test_a_size_that_a_definition_gives_is_evaluated_within_the_work_of_a_claim() -> (
+    None
+):
     coins = "sum(max(binomial(n, i) - exp(epsilon)*binomial(n, i-1), 0), i, 0, n + 1)/2**n <= delta"
     domains = "n: integer; epsilon: real, 0 < epsilon <= 1; delta: real, 0 < delta < 1"
     size = (("n", "ceil(64*log(2/delta)/epsilon**2)"),)
     found = judged(FormulaSearch("demo", "search"), formula(coins, domains, let=size))
     assert found.status == "not refuted"
-    assert "larger points not evaluated: they exceed this check's share of the work" in found.window
+    assert (
+        "larger points not evaluated: they exceed this check's share of the work"
+        in found.window
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,7 +113,9 @@ def test_a_size_that_a_definition_gives_is_evaluated_within_the_work_of_a_claim(
         ("sqrt(9 - y)**2 = 9 - y", "y: integer", "for y >= "),
     ],
 )  # fmt: skip
-def test_a_part_of_the_domain_without_a_side_is_reported(text: str, domain: str, part: str) -> None:
+def test_a_part_of_the_domain_without_a_side_is_reported(
+    text: str, domain: str, part: str
+) -> None:
     found = _found(text, domain)
     assert found.status == "not refuted"
     assert f"a side is undefined {part}" in found.window
@@ -108,7 +128,9 @@ def test_the_work_of_a_meter_is_taken_before_it_is_done() -> None:
         with pytest.raises(WorkLimitError):
             evaluate(parse("sum(i**2, i, 1, n)"), {"n": 20})
     assert 0 < whole.remaining < 60
-    assert evaluate(parse("sum(i**2, i, 1, n)"), {"n": 2000}) == 2668667000, "no meter is open"
+    assert evaluate(parse("sum(i**2, i, 1, n)"), {"n": 2000}) == 2668667000, (
+        "no meter is open"
+    )
 
 
 def test_what_was_computed_before_changes_no_count_of_work() -> None:
@@ -118,7 +140,11 @@ def test_what_was_computed_before_changes_no_count_of_work() -> None:
             evaluate(parse(before), {"n": 600})
         meter = Meter(10_000)
         with meter.running():
-            for text in ("binomial(n, 301)", "binomial(n, 302)", "sum(1/i**2, i, 1, 50)"):
+            for text in (
+                "binomial(n, 301)",
+                "binomial(n, 302)",
+                "sum(1/i**2, i, 1, 50)",
+            ):
                 evaluate(parse(text), {"n": 600})
         spent.append(10_000 - meter.remaining)
     assert spent[0] > 100
@@ -133,20 +159,32 @@ SAMPLED = "poisson_sampled(neighbours(normal_law(1, 4), normal_law(0, 4)), 1/100
     [
         ("1/2 < 1/2", "refuted"),
         ("1/3 < 1/2", "not refuted"),
-        # The divergence of a composition is known from two bounds, which no precision brings closer.
-        (f"epsilon_of(self_composed({SAMPLED}, 10000), 1/100000) <= 1.26", "not refuted"),
+        # The divergence of a composition is known from two bounds, which no precision
+        # brings closer.
+        (
+            f"epsilon_of(self_composed({SAMPLED}, 10000), 1/100000) <= 1.26",
+            "not refuted",
+        ),
         (f"epsilon_of(self_composed({SAMPLED}, 10000), 1/100000) <= 0.8", "refuted"),
     ],
 )
-def test_a_claim_about_numbers_has_one_point_that_may_take_all_work(text: str, status: str) -> None:
+def test_a_claim_about_numbers_has_one_point_that_may_take_all_work(
+    text: str, status: str
+) -> None:
     assert _found(text, "").status == status
 
 
 def test_neighbours_in_a_row_of_binomials_are_those_of_the_definition() -> None:
     for n in (0, 1, 7, 40):
-        row = [evaluate(parse("binomial(n, k)"), {"n": n, "k": k}) for k in range(-1, n + 2)]
+        row = [
+            evaluate(parse("binomial(n, k)"), {"n": n, "k": k})
+            for k in range(-1, n + 2)
+        ]
         assert row == [0, *(math.comb(n, k) for k in range(n + 1)), 0]
-        back = [evaluate(parse("binomial(n, k)"), {"n": n, "k": k}) for k in reversed(range(n + 1))]
+        back = [
+            evaluate(parse("binomial(n, k)"), {"n": n, "k": k})
+            for k in reversed(range(n + 1))
+        ]
         assert back == [math.comb(n, k) for k in reversed(range(n + 1))]
     assert evaluate(parse("binomial(n, 1)"), {"n": 100_000}) == 100_000
     with pytest.raises(WorkLimitError, match="n <= 100000"):

@@ -14,17 +14,31 @@ from dpverify.ledger.statements import Statement
 from tests.for_each import for_each
 
 
-def test_a_planted_right_side_takes_the_place_of_the_printed_one(statements: dict[str, Statement]) -> None:
+def test_a_planted_right_side_takes_the_place_of_the_printed_one(
+    statements: dict[str, Statement],
+) -> None:
     printed = replace(statements["sum"], rhs=parse("n**2"))
-    assert Planted("more", rhs="printed - 1").statement(printed).rhs == parse("n**2 - 1")
-    assert Planted("elsewhere", lhs=lambda point, statement: Fraction(0)).statement(printed) is printed
+    assert Planted("more", rhs="printed - 1").statement(printed).rhs == parse(
+        "n**2 - 1"
+    )
+    assert (
+        Planted("elsewhere", lhs=lambda point, statement: Fraction(0)).statement(
+            printed
+        )
+        is printed
+    )
     words = replace(printed, rhs=None)
     assert Planted("more", rhs="printed - 1").statement(words) is words
 
 
 @for_each(
     "given",
-    [{}, {"rhs": "n"}, {"rhs": "printed", "lhs": lambda *_: 0}, {"lhs": lambda *_: 0, "is_satisfied": lambda *_: True}],
+    [
+        {},
+        {"rhs": "n"},
+        {"rhs": "printed", "lhs": lambda *_: 0},
+        {"lhs": lambda *_: 0, "is_satisfied": lambda *_: True},
+    ],
 )
 def test_a_fault_gives_exactly_one_thing(given: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"exactly one|must use the name printed"):

@@ -12,7 +12,12 @@ import msgspec
 import pytest
 
 from dpverify.harness.certificates import certify_claims, write, write_evidence
-from dpverify.harness.recorded_proof import CERTIFICATES, EVIDENCE, RecordedRun, StoredCertificates
+from dpverify.harness.recorded_proof import (
+    CERTIFICATES,
+    EVIDENCE,
+    RecordedRun,
+    StoredCertificates,
+)
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.suite import Suite
 from dpverify.ledger import load_specs
@@ -35,17 +40,24 @@ def judged(report: Path) -> Run:
 
 def derivation(run: Run) -> CheckResult:
     """What the derivation of the first claim found."""
-    (found,) = [check for check in run.results[0].all_checks if check.method == "derivation"]
+    (found,) = [
+        check for check in run.results[0].all_checks if check.method == "derivation"
+    ]
     return found
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report with two claims and their certificates."""
-    claims, folder = [SPECS.claim(name) for name in (*CLAIMS, REFUTED)], tmp_path_factory.mktemp("report")
+    claims, folder = (
+        [SPECS.claim(name) for name in (*CLAIMS, REFUTED)],
+        tmp_path_factory.mktemp("report"),
+    )
     (folder / "data").mkdir()
     (folder / CERTIFICATES).mkdir()
-    (folder / "data" / "wang2019.json").write_bytes(encode(verify(SPECS, claims, "smoke")))
+    (folder / "data" / "wang2019.json").write_bytes(
+        encode(verify(SPECS, claims, "smoke"))
+    )
     for certified in certify_claims(SPECS, claims[:2]):
         assert write(certified, folder / CERTIFICATES)
     return folder
@@ -62,15 +74,18 @@ def test_an_unchanged_derivation_is_checked_by_its_certificate(report: Path) -> 
     taken, derived = judged(report), verify(SPECS, [SPECS.claim(CLAIMS[0])], "smoke")
     assert derivation(taken).by_certificate
     assert not derivation(derived).by_certificate
-    assert msgspec.structs.replace(derivation(taken), by_certificate=False, seconds=0.0) == msgspec.structs.replace(
-        derivation(derived), seconds=0.0
-    )
+    assert msgspec.structs.replace(
+        derivation(taken), by_certificate=False, seconds=0.0
+    ) == msgspec.structs.replace(derivation(derived), seconds=0.0)
     assert taken.results[0].status == derived.results[0].status == "proved"
 
 
 def test_a_changed_certificate_is_derived_again(report: Path) -> None:
     """One that is not accepted, that is of another record, or that cannot be read counts nothing."""
-    mine, other = (next((report / CERTIFICATES).glob(f"*{name.partition(':')[2]}-*")) for name in CLAIMS)
+    mine, other = (
+        next((report / CERTIFICATES).glob(f"*{name.partition(':')[2]}-*"))
+        for name in CLAIMS
+    )
     right = mine.read_text()
     data = json.loads(right)
     data["statement"]["relation"] = ">" if data["statement"]["relation"] != ">" else "<"
@@ -91,9 +106,14 @@ def test_a_check_takes_only_a_certificate_of_today_that_is_accepted_and_of_its_s
     mine, other = (next(folder.glob(f"*{name.partition(':')[2]}-*")) for name in CLAIMS)
     right, evidence = mine.read_text(), (folder / EVIDENCE).read_text()
     edited = json.loads(right)
-    edited["statement"]["relation"] = ">" if edited["statement"]["relation"] != ">" else "<"
+    edited["statement"]["relation"] = (
+        ">" if edited["statement"]["relation"] != ">" else "<"
+    )
     named = json.loads(other.read_text())
-    named["statement"] |= {key: json.loads(right)["statement"][key] for key in ("name", "claim", "variant", "reading")}
+    named["statement"] |= {
+        key: json.loads(right)["statement"][key]
+        for key in ("name", "claim", "variant", "reading")
+    }
     written = []
     certified = proofs.certified
 
@@ -108,12 +128,25 @@ def test_a_check_takes_only_a_certificate_of_today_that_is_accepted_and_of_its_s
         (folder / EVIDENCE).write_text(digests)
         written.clear()
         suite = Suite(SPECS, "smoke", 0, certificates=StoredCertificates.read(folder))
-        (job,) = [job for job in suite.cases(claim)[0].jobs if job.find().method == "derivation"]
+        (job,) = [
+            job
+            for job in suite.cases(claim)[0].jobs
+            if job.find().method == "derivation"
+        ]
         assert job.run(0).status == "proved"
         return bool(written)
 
     assert not writes(right)
-    assert all(writes(wrong) for wrong in (sealed(edited), json.dumps(edited), sealed(named), other.read_text(), "{}"))
+    assert all(
+        writes(wrong)
+        for wrong in (
+            sealed(edited),
+            json.dumps(edited),
+            sealed(named),
+            other.read_text(),
+            "{}",
+        )
+    )
     assert writes(right, evidence.replace(mine.name, other.name))
     assert writes(right, f"{'0' * 16}{evidence[16:]}")
 
@@ -122,7 +155,10 @@ def test_other_evidence_is_derived_again(report: Path) -> None:
     """Where a record or any code has changed, the recorded run says nothing; nor does one that cannot be read."""
     file = report / "data" / "wang2019.json"
     run = decode(file.read_bytes())
-    moved = [msgspec.structs.replace(result, evidence_hash="0" * 16) for result in run.results]
+    moved = [
+        msgspec.structs.replace(result, evidence_hash="0" * 16)
+        for result in run.results
+    ]
     for content in (encode(msgspec.structs.replace(run, results=moved)), b"no JSON"):
         file.write_bytes(content)
         assert not derivation(judged(report)).by_certificate
@@ -140,7 +176,10 @@ def test_a_certificate_of_another_check_counts_nothing(report: Path) -> None:
             msgspec.structs.replace(check, **changed) if check.name == name else check
             for check in run.results[0].checks
         ]
-        results = [msgspec.structs.replace(run.results[0], checks=checks), *run.results[1:]]
+        results = [
+            msgspec.structs.replace(run.results[0], checks=checks),
+            *run.results[1:],
+        ]
         file.write_bytes(encode(msgspec.structs.replace(run, results=results)))
         assert not derivation(judged(report)).by_certificate
     file.write_bytes(encode(run))
@@ -155,14 +194,32 @@ def sealed(data: Any) -> str:
     return json.dumps(data)
 
 
-def test_a_certificate_of_another_statement_counts_nothing_whatever_it_bears(report: Path) -> None:
+def test_a_certificate_of_another_statement_counts_nothing_whatever_it_bears(
+    report: Path,
+) -> None:
     """Of another claim under this one's name, and of identical sides."""
-    mine, other = (next((report / CERTIFICATES).glob(f"*{name.partition(':')[2]}-*")) for name in CLAIMS)
+    mine, other = (
+        next((report / CERTIFICATES).glob(f"*{name.partition(':')[2]}-*"))
+        for name in CLAIMS
+    )
     right = json.loads(mine.read_text())["statement"]
     named = json.loads(other.read_text())
-    named["statement"] |= {name: right[name] for name in ("name", "claim", "variant", "reading")}
-    trivial = {"table": [], "lemmas": [], "schema": 3, "statement": copy.deepcopy(right)}
-    trivial["statement"] |= {"letters": {"x": "real"}, "conditions": [], "lhs": "x", "relation": "<=", "rhs": "x"}
+    named["statement"] |= {
+        name: right[name] for name in ("name", "claim", "variant", "reading")
+    }
+    trivial = {
+        "table": [],
+        "lemmas": [],
+        "schema": 3,
+        "statement": copy.deepcopy(right),
+    }
+    trivial["statement"] |= {
+        "letters": {"x": "real"},
+        "conditions": [],
+        "lhs": "x",
+        "relation": "<=",
+        "rhs": "x",
+    }
     trivial["statement"] |= {"body": [], "premises": {}, "definitions": []}
     for wrong in (named, trivial):
         mine.write_text(sealed(wrong))
@@ -175,12 +232,19 @@ def test_the_word_and_the_premises_are_those_of_the_certificate(report: Path) ->
     file = report / "data" / "wang2019.json"
     run = decode(file.read_bytes())
     found = derivation(run)
-    worse = msgspec.structs.replace(found, status="proved given", given=["an axiom"], definitions=["another"])
-    checks = [worse if check.name == found.name else check for check in run.results[0].checks]
+    worse = msgspec.structs.replace(
+        found, status="proved given", given=["an axiom"], definitions=["another"]
+    )
+    checks = [
+        worse if check.name == found.name else check for check in run.results[0].checks
+    ]
     results = [msgspec.structs.replace(run.results[0], checks=checks), *run.results[1:]]
     file.write_bytes(encode(msgspec.structs.replace(run, results=results)))
     assert derivation(judged(report)).by_certificate
-    assert (derivation(judged(report)).status, derivation(judged(report)).given) == ("proved", [])
+    assert (derivation(judged(report)).status, derivation(judged(report)).given) == (
+        "proved",
+        [],
+    )
 
 
 def test_a_file_that_is_nested_too_deeply_counts_nothing(report: Path) -> None:
@@ -191,7 +255,9 @@ def test_a_file_that_is_nested_too_deeply_counts_nothing(report: Path) -> None:
 
 def judged_again(name: str, report: Path) -> list[CheckResult]:
     """What the checks of a claim find with a recorded run, those of what is printed first."""
-    (result,) = verify(SPECS, [SPECS.claim(name)], "smoke", proofs=RecordedRun(report)).results
+    (result,) = verify(
+        SPECS, [SPECS.claim(name)], "smoke", proofs=RecordedRun(report)
+    ).results
     return result.all_checks
 
 
@@ -203,7 +269,10 @@ def edit(report: Path, **changes: object) -> None:
     results = [
         msgspec.structs.replace(
             one,
-            checks=[msgspec.structs.replace(c, status=status) if status else c for c in one.checks],
+            checks=[
+                msgspec.structs.replace(c, status=status) if status else c
+                for c in one.checks
+            ],
             **changes,
         )
         for one in run.results
@@ -211,7 +280,9 @@ def edit(report: Path, **changes: object) -> None:
     file.write_bytes(encode(msgspec.structs.replace(run, results=results)))
 
 
-def test_a_refutation_is_taken_with_its_counterexamples_where_nothing_has_changed(report: Path) -> None:
+def test_a_refutation_is_taken_with_its_counterexamples_where_nothing_has_changed(
+    report: Path,
+) -> None:
     anew = verify(SPECS, [SPECS.claim(REFUTED)], "smoke").results[0].checks[0]
     taken = judged_again(REFUTED, report)[0]
     assert (anew.status, taken.status) == ("refuted", "refuted")
@@ -230,10 +301,17 @@ def test_a_recorded_point_that_is_no_point_is_searched_again(report: Path) -> No
         for result in data["results"]:
             for check in result["checks"]:
                 for example in check.get("counterexamples", []):
-                    example["parameters"] |= {name: {"exact": wrong, "float": 0.5} for name in example["parameters"]}
+                    example["parameters"] |= {
+                        name: {"exact": wrong, "float": 0.5}
+                        for name in example["parameters"]
+                    }
         file.write_text(json.dumps(data))
         found = judged_again(REFUTED, report)[0]
-        assert (found.status, found.by_certificate, found.error) == ("refuted", False, "")
+        assert (found.status, found.by_certificate, found.error) == (
+            "refuted",
+            False,
+            "",
+        )
 
 
 def test_what_the_recorded_run_did_not_refute_is_searched(report: Path) -> None:
@@ -241,24 +319,35 @@ def test_what_the_recorded_run_did_not_refute_is_searched(report: Path) -> None:
     assert not any(check.by_certificate for check in judged_again(REFUTED, report))
 
 
-def test_a_derivation_that_should_have_a_certificate_is_whole_whatever_is_recorded(report: Path) -> None:
+def test_a_derivation_that_should_have_a_certificate_is_whole_whatever_is_recorded(
+    report: Path,
+) -> None:
     """What the recorded run says of a derivation without a certificate counts nothing."""
     name = "wang2019:lemma-3-7-binomial"
     run = verify(SPECS, [SPECS.claim(name)], "smoke")
     assert any(check.method == "derivation" for check in run.results[0].checks)
     (report / "data" / "wang2019.json").write_bytes(encode(run))
     edit(report, status="inconclusive")
-    found = [check for check in judged_again(name, report) if check.method == "derivation"]
-    assert [(check.status, check.by_certificate) for check in found] == [("proved", False)]
+    found = [
+        check for check in judged_again(name, report) if check.method == "derivation"
+    ]
+    assert [(check.status, check.by_certificate) for check in found] == [
+        ("proved", False)
+    ]
 
 
-def test_what_is_kept_is_not_found_again_under_another_recorded_run(report: Path) -> None:
+def test_what_is_kept_is_not_found_again_under_another_recorded_run(
+    report: Path,
+) -> None:
     """The terms of a job are those of what it is given of the recorded run."""
 
     def terms() -> set[tuple[str, ...]]:
         suite = Suite(SPECS, "smoke", 0, proofs=RecordedRun(report))
         return {
-            job.terms for name in (*CLAIMS, REFUTED) for case in suite.cases(SPECS.claim(name)) for job in case.jobs
+            job.terms
+            for name in (*CLAIMS, REFUTED)
+            for case in suite.cases(SPECS.claim(name))
+            for job in case.jobs
         }
 
     before = terms()

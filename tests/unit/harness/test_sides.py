@@ -38,7 +38,9 @@ from tests.for_each import for_each
         ("nan", "<=", 1.0, 0.0),
     ],
 )
-def test_used_up(lhs: float | str, relation: str, rhs: float | str, want: float) -> None:
+def test_used_up(
+    lhs: float | str, relation: str, rhs: float | str, want: float
+) -> None:
     assert used_up(Number(float=lhs), relation, Number(float=rhs)) == want
 
 
@@ -60,7 +62,9 @@ def test_the_left_side_may_be_ours(statements: dict[str, Statement]) -> None:
 
 
 @for_each("value", [Fraction(71, 100), arb(71) / 100, 1])
-def test_a_left_side_of_ours_is_computed_once_if_that_decides(statements: dict[str, Statement], value: Exact) -> None:
+def test_a_left_side_of_ours_is_computed_once_if_that_decides(
+    statements: dict[str, Statement], value: Exact
+) -> None:
     calls = list[Point]()
 
     def lhs(point: Point, _: Statement) -> Exact:
@@ -84,21 +88,32 @@ def test_a_left_side_of_ours_is_computed_once_if_it_is_rational(
         calls.append(point)
         return value
 
-    probe = Prober(replace(statements["size"], rhs=parse("sqrt(2)**2*7/20")), lhs).probe({})
+    probe = Prober(
+        replace(statements["size"], rhs=parse("sqrt(2)**2*7/20")), lhs
+    ).probe({})
     assert probe is not None
     assert probe.holds is None
     assert len(calls) == times
 
 
-def test_an_error_of_a_left_side_is_seen_where_the_other_side_is_not_defined(statements: dict[str, Statement]) -> None:
+def test_an_error_of_a_left_side_is_seen_where_the_other_side_is_not_defined(
+    statements: dict[str, Statement],
+) -> None:
     def lhs(point: Point, _: Statement) -> Exact:
         return point["no such symbol"]
 
     with pytest.raises(KeyError):
-        Prober(replace(statements["size"], rhs=Bin("/", Num(Fraction(1)), Num(Fraction(0)))), lhs).probe({})
+        Prober(
+            replace(
+                statements["size"], rhs=Bin("/", Num(Fraction(1)), Num(Fraction(0)))
+            ),
+            lhs,
+        ).probe({})
 
 
-def test_sides_that_overlap_where_they_are_shown_are_decided_with_more_bits(statements: dict[str, Statement]) -> None:
+def test_sides_that_overlap_where_they_are_shown_are_decided_with_more_bits(
+    statements: dict[str, Statement],
+) -> None:
     def lhs(_point: Point, _: Statement) -> Exact:
         return arb(71) / 100 if ctx.prec >= 1024 else arb("0.7", "1e-20")
 
@@ -120,8 +135,13 @@ def test_undefined_sides_are_counted_once(statements: dict[str, Statement]) -> N
     assert prober.undefined == 1
 
 
-def test_equal_irrational_sides_stay_undecided(statements: dict[str, Statement]) -> None:
-    prober = Prober(replace(statements["root"], lhs=parse("exp(2*x)"), rhs=parse("exp(x)*exp(x)")), None)
+def test_equal_irrational_sides_stay_undecided(
+    statements: dict[str, Statement],
+) -> None:
+    prober = Prober(
+        replace(statements["root"], lhs=parse("exp(2*x)"), rhs=parse("exp(x)*exp(x)")),
+        None,
+    )
     probe = prober.probe({"x": Fraction(1, 3)})
     assert probe is not None
     assert probe.holds is None

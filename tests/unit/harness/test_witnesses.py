@@ -20,7 +20,13 @@ VALLEY = LineLoss(((-4 * ONE, -2 * ONE), (-2 * ONE, 4 * ONE)))
 def test_constants_of_a_loss() -> None:
     assert [VALLEY.steepest, VALLEY.curvature] == [4, 3]
     assert [linear(-ONE).steepest, linear(-ONE).curvature] == [1, 0]
-    assert [VALLEY.slope(Fraction(place)) for place in (-9, -4, -3, -2, 5)] == [-2, -2, 1, 4, 4]
+    assert [VALLEY.slope(Fraction(place)) for place in (-9, -4, -3, -2, 5)] == [
+        -2,
+        -2,
+        1,
+        4,
+        4,
+    ]
 
 
 def test_knots_out_of_order_are_refused() -> None:
@@ -50,7 +56,10 @@ def test_gap_of_the_mean_loss() -> None:
     ],
 )
 def test_neighbours_differ_in_one_example(
-    data: Mapping[LineLoss, int], neighbour: Mapping[LineLoss, int] | None, examples: int | None, expected: bool
+    data: Mapping[LineLoss, int],
+    neighbour: Mapping[LineLoss, int] | None,
+    examples: int | None,
+    expected: bool,
 ) -> None:
     size = None if examples is None else Fraction(examples)
     assert Witness(data, neighbour).replaces_one(size) is expected
@@ -82,8 +91,12 @@ def test_without_g_and_l_they_are_1_and_without_r_any_gap_will_do() -> None:
     assert not shown["lipschitz"].is_met({})
     assert not shown["smooth"].is_met({})
     assert shown["bounded-gap"].is_met({})
-    assert not witness_properties(lambda _: Witness({linear(ONE): 1}), "a slope")["bounded-gap"].is_met({})
+    assert not witness_properties(lambda _: Witness({linear(ONE): 1}), "a slope")[
+        "bounded-gap"
+    ].is_met({})
 
 
 def test_a_number_that_is_missing_is_a_property_that_is_not_met() -> None:
-    assert not witness_properties(lambda point: Witness({linear(point["slope"]): 1}), "a slope")["lipschitz"].is_met({})
+    assert not witness_properties(
+        lambda point: Witness({linear(point["slope"]): 1}), "a slope"
+    )["lipschitz"].is_met({})

@@ -21,7 +21,9 @@ from dpverify.kernels import numba_internals
 from dpverify.kernels.jit import kernel
 
 ROOT = Path(__file__).parents[3]
-CALLEE = "from dpverify.kernels.jit import kernel\n@kernel\ndef one():\n    return {value}\n"
+CALLEE = (
+    "from dpverify.kernels.jit import kernel\n@kernel\ndef one():\n    return {value}\n"
+)
 CALLER = """
 import sys
 import numpy as np
@@ -114,7 +116,11 @@ for G in map(float, sys.argv[1:]):
 
 
 def start(folder: Path, *kinds: str, **environment: str) -> subprocess.Popen[str]:
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("NUMBA_")
+    }
     return subprocess.Popen(
         [sys.executable, "-W", "error", str(folder / "caller.py"), *kinds],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -149,7 +155,10 @@ def test_processes_that_compile_at_once_get_their_own_code(folder: Path) -> None
         assert finish(process)[:-1] == [want[kind] for kind in each]
     assert not list(folder.rglob("*.tmp"))
     everything = ("f8", "i8", "f4")
-    assert finish(start(folder, *everything)) == [*(want[kind] for kind in everything), "hits 6"]
+    assert finish(start(folder, *everything)) == [
+        *(want[kind] for kind in everything),
+        "hits 6",
+    ]
 
 
 @pytest.mark.slow
@@ -166,7 +175,9 @@ def test_new_code_calls_a_cached_kernel_that_takes_a_kernel(folder: Path) -> Non
 
 
 @pytest.mark.slow
-def test_closures_that_two_processes_compiled_are_not_taken_for_each_other(folder: Path) -> None:
+def test_closures_that_two_processes_compiled_are_not_taken_for_each_other(
+    folder: Path,
+) -> None:
     (folder / "caller.py").write_text(CLOSURES, encoding="utf-8")
     (one,) = finish(start(folder, "1"))
     assert finish(start(folder, "2")) == [one]
@@ -174,7 +185,9 @@ def test_closures_that_two_processes_compiled_are_not_taken_for_each_other(folde
 
 
 @pytest.mark.slow
-def test_a_changed_kernel_of_another_file_is_seen_and_a_damaged_file_is_not_used(folder: Path) -> None:
+def test_a_changed_kernel_of_another_file_is_seen_and_a_damaged_file_is_not_used(
+    folder: Path,
+) -> None:
     assert finish(start(folder, "f8")) == ["11.0 4.0", "hits 0"]
     assert finish(start(folder, "f8")) == ["11.0 4.0", "hits 2"]
     (folder / "callee.py").write_text(CALLEE.format(value=2), encoding="utf-8")
@@ -182,15 +195,23 @@ def test_a_changed_kernel_of_another_file_is_seen_and_a_damaged_file_is_not_used
     for file in folder.rglob("*.nbc"):
         file.write_bytes(file.read_bytes()[:-1])
     assert finish(start(folder, "f8")) == ["12.0 5.0", "hits 0"]
-    gone = cycle([b"cno_such_module\nThing\n.", b"cdpverify.kernels.cache\nGone\n."])  # what a release had
+    # what a release had
+    gone = cycle([b"cno_such_module\nThing\n.", b"cdpverify.kernels.cache\nGone\n."])
     for file, payload in zip(sorted(folder.rglob("*.nbc")), gone, strict=False):
         write(file, payload)
     assert finish(start(folder, "f8")) == ["12.0 5.0", "hits 0"]
 
 
 @pytest.mark.slow
-def test_what_stands_behind_a_name_and_the_options_are_seen_from_a_warm_cache(folder: Path) -> None:
-    def run(emitted: str = "1.0", overloaded: str = "10.0", kind: str = "kernel", **environment: str) -> list[str]:
+def test_what_stands_behind_a_name_and_the_options_are_seen_from_a_warm_cache(
+    folder: Path,
+) -> None:
+    def run(
+        emitted: str = "1.0",
+        overloaded: str = "10.0",
+        kind: str = "kernel",
+        **environment: str,
+    ) -> list[str]:
         text = BEHIND.format(emitted=emitted, overloaded=overloaded, kind=kind)
         (folder / "caller.py").write_text(text, encoding="utf-8")
         return finish(start(folder, **environment))
@@ -203,7 +224,9 @@ def test_what_stands_behind_a_name_and_the_options_are_seen_from_a_warm_cache(fo
     assert run() == ["11.0", "hits 1"]
 
 
-def test_a_file_has_another_name_for_another_compiler_or_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_has_another_name_for_another_compiler_or_processor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     @kernel
     def half(x: float) -> float:
         return 0.5 * x
@@ -211,11 +234,23 @@ def test_a_file_has_another_name_for_another_compiler_or_processor(monkeypatch: 
     cache: Any = cast("Any", half)._cache
 
     def name(*processor: str) -> str:
-        return str(cache._file((types.float64,), SimpleNamespace(magic_tuple=lambda: processor)))
+        return str(
+            cache._file(
+                (types.float64,), SimpleNamespace(magic_tuple=lambda: processor)
+            )
+        )
 
-    names = [name("x86_64", "znver3", "+avx2"), name("x86_64", "skylake", "+avx2"), name("x86_64", "znver3", "")]
+    names = [
+        name("x86_64", "znver3", "+avx2"),
+        name("x86_64", "skylake", "+avx2"),
+        name("x86_64", "znver3", ""),
+    ]
     settings = [(config, option) for option in numba_internals.OPTIONS]
-    for owner, attribute in ((numba, "__version__"), (llvmlite, "__version__"), *settings):
+    for owner, attribute in (
+        (numba, "__version__"),
+        (llvmlite, "__version__"),
+        *settings,
+    ):
         with monkeypatch.context() as patch:
             patch.setattr(owner, attribute, "another")
             names.append(name("x86_64", "znver3", "+avx2"))
@@ -231,7 +266,10 @@ def sealed(folder: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="where the user's cache folder is depends on the system")
+@pytest.mark.skipif(
+    sys.platform != "linux",
+    reason="where the user's cache folder is depends on the system",
+)
 def test_beside_read_only_sources_the_users_cache_folder_is_used(sealed: Path) -> None:
     where = {"NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": str(sealed / "user")}
     assert finish(start(sealed, "f8", **where)) == ["11.0 4.0", "hits 0"]
@@ -242,7 +280,11 @@ def test_beside_read_only_sources_the_users_cache_folder_is_used(sealed: Path) -
 @pytest.mark.slow
 def test_no_folder_to_write_to_is_no_error(sealed: Path) -> None:
     nowhere = str(sealed / "__pycache__")
-    assert finish(start(sealed, "f8", NUMBA_CACHE_DIR=nowhere, XDG_CACHE_HOME=nowhere, HOME=nowhere)) == [
+    assert finish(
+        start(
+            sealed, "f8", NUMBA_CACHE_DIR=nowhere, XDG_CACHE_HOME=nowhere, HOME=nowhere
+        )
+    ) == [
         "11.0 4.0",
         "hits 0",
     ]

@@ -12,7 +12,13 @@ import numpy as np
 import pytest
 from numba.core.errors import NumbaWarning
 
-from dpverify.kernels.jit import for_types_of, inner_kernel, kernel, python_of, step_kernel
+from dpverify.kernels.jit import (
+    for_types_of,
+    inner_kernel,
+    kernel,
+    python_of,
+    step_kernel,
+)
 from dpverify.problems.logistic import example_gradient
 
 
@@ -28,7 +34,9 @@ def twice(x: float) -> float:
     return checked(checked(x))
 
 
-pytestmark = pytest.mark.skipif(python_of(twice) is twice, reason="the jit is switched off: nothing is compiled")
+pytestmark = pytest.mark.skipif(
+    python_of(twice) is twice, reason="the jit is switched off: nothing is compiled"
+)
 
 
 def test_an_error_in_what_a_kernel_takes_in_is_the_caller_s() -> None:
@@ -40,7 +48,12 @@ def test_an_error_in_what_a_kernel_takes_in_is_the_caller_s() -> None:
 
 
 def test_python_calls_what_kernels_call() -> None:
-    assert checked(1.0) == for_types_of(checked, 1.0)(1.0) == python_of(checked)(1.0) == 2.0
+    assert (
+        checked(1.0)
+        == for_types_of(checked, 1.0)(1.0)
+        == python_of(checked)(1.0)
+        == 2.0
+    )
     assert checked(np.float64(3.0)) == 4.0
 
 
@@ -88,13 +101,20 @@ def run(script: str, folder: Path, *words: str) -> str:
     environment = {"NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(root), "PATH": ""}
     command = [sys.executable, "-c", script, *words]
     return subprocess.run(
-        command, cwd=root, check=True, capture_output=True, text=True, env=environment, timeout=100
+        command,
+        cwd=root,
+        check=True,
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=100,
     ).stdout
 
 
 def test_another_process_finds_kernels_in_the_cache(tmp_path: Path) -> None:
     assert run(SCRIPT, tmp_path, "says") == "x = 0.5\n2.5 2.5 1.5 []\n"
-    assert run(SCRIPT, tmp_path, "also_says") == "x = 0.5\n2.5 2.5 2.5 [1]\n"  # no need of what is taken in
+    # no need of what is taken in
+    assert run(SCRIPT, tmp_path, "also_says") == "x = 0.5\n2.5 2.5 2.5 [1]\n"
 
 
 def test_a_pickled_kernel_can_be_called_in_another_process(tmp_path: Path) -> None:
@@ -127,7 +147,10 @@ def test_what_holds_an_address_is_not_kept_for_other_processes() -> None:
     def outer(x: int) -> int:
         return size(x)
 
-    with pytest.warns(NumbaWarning, match="Cannot cache compiled function .* as it uses dynamic globals"):
+    with pytest.warns(
+        NumbaWarning,
+        match="Cannot cache compiled function .* as it uses dynamic globals",
+    ):
         assert outer(-3) == 3
 
 
@@ -135,10 +158,16 @@ def test_inner_kernels_that_call_each_other_find_each_other() -> None:
     assert [is_even(n) for n in range(5)] == [True, False, True, False, True]
 
 
-def test_kernels_that_call_each_other_are_compiled_anew_in_each_process(tmp_path: Path) -> None:
+def test_kernels_that_call_each_other_are_compiled_anew_in_each_process(
+    tmp_path: Path,
+) -> None:
     """Read from a cache they would call addresses that are not there, as they do in numba 0.68."""
     script = """
 from tests.unit.kernels.test_calls import even, is_even
 print([is_even(n) for n in range(5)], even(3))
 """
-    assert run(script, tmp_path) == run(script, tmp_path) == "[True, False, True, False, True] False\n"
+    assert (
+        run(script, tmp_path)
+        == run(script, tmp_path)
+        == "[True, False, True, False, True] False\n"
+    )

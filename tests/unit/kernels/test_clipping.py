@@ -23,7 +23,11 @@ def slope(z: float, y: float) -> float:
 
 def data(d: int, seed: int = 0) -> tuple[Matrix, Vector, Vector]:
     rng = np.random.default_rng(seed)
-    x, y, w = rng.standard_normal((N, d)) / np.sqrt(d), rng.standard_normal(N), rng.standard_normal(d)
+    x, y, w = (
+        rng.standard_normal((N, d)) / np.sqrt(d),
+        rng.standard_normal(N),
+        rng.standard_normal(d),
+    )
     x[7] = 0.0
     return x, y, w
 
@@ -50,15 +54,26 @@ def summed(x: Matrix, y: Vector, w: Vector, batch: Indices, clip: float) -> Vect
 
 
 @for_each("d", [1, 2, 29, 30, 31, 32, 62, 63, 123, 200])
-@for_each(("clip", "part"), [(1e-3, "all"), (0.5, "some"), (1e3, "none"), (np.inf, "none")])
-def test_the_sum_is_that_of_gradients_written_out(d: int, clip: float, part: str) -> None:
+@for_each(
+    ("clip", "part"), [(1e-3, "all"), (0.5, "some"), (1e3, "none"), (np.inf, "none")]
+)
+def test_the_sum_is_that_of_gradients_written_out(
+    d: int, clip: float, part: str
+) -> None:
     x, y, w = data(d)
     batch = np.random.default_rng(1).permutation(N)[:256]
     g = gradients(x, y, w)[batch]
     longer = (np.linalg.norm(g, axis=1) > clip)[batch != 7].mean()
-    assert {"all": longer > 0.9, "some": 0.05 < longer < 0.95, "none": longer == 0}[part]
+    assert {"all": longer > 0.9, "some": 0.05 < longer < 0.95, "none": longer == 0}[
+        part
+    ]
     want = clipped(g, clip).sum(axis=0)
-    assert np.allclose(summed(x, y, w, batch, clip), want, rtol=0, atol=CLOSE * np.abs(clipped(g, clip)).sum())
+    assert np.allclose(
+        summed(x, y, w, batch, clip),
+        want,
+        rtol=0,
+        atol=CLOSE * np.abs(clipped(g, clip)).sum(),
+    )
 
 
 @for_each("size", [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 299, 300])
@@ -72,7 +87,11 @@ def test_batches_of_every_size(size: int) -> None:
 def test_an_example_that_is_named_twice_counts_twice() -> None:
     x, y, w = data(5)
     batch = np.array([3, 3, 7, 299, 3])
-    assert np.allclose(summed(x, y, w, batch, 0.3), clipped(gradients(x, y, w)[batch], 0.3).sum(axis=0), rtol=CLOSE)
+    assert np.allclose(
+        summed(x, y, w, batch, 0.3),
+        clipped(gradients(x, y, w)[batch], 0.3).sum(axis=0),
+        rtol=CLOSE,
+    )
 
 
 def test_rows_of_zeros_and_slopes_of_zero_add_nothing() -> None:
@@ -130,8 +149,20 @@ def length_of_the_slope(g: Matrix, clip: float) -> Vector:
     return total
 
 
-@for_each("fault", [unclipped, mean_clipped, batch_clipped, normalized, coordinates_clipped, length_of_the_slope])
-def test_other_ways_of_clipping_are_told_apart(fault: Callable[[Matrix, float], Vector]) -> None:
+@for_each(
+    "fault",
+    [
+        unclipped,
+        mean_clipped,
+        batch_clipped,
+        normalized,
+        coordinates_clipped,
+        length_of_the_slope,
+    ],
+)
+def test_other_ways_of_clipping_are_told_apart(
+    fault: Callable[[Matrix, float], Vector],
+) -> None:
     x, y, w = data(9)
     batch = np.arange(256)
     got, wrong = summed(x, y, w, batch, 0.5), fault(gradients(x, y, w)[batch], 0.5)
@@ -141,7 +172,11 @@ def test_other_ways_of_clipping_are_told_apart(fault: Callable[[Matrix, float], 
 def test_jitted_and_python_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y, w = data(40)
     rows, batch = module.pad_rows(x, y), np.random.default_rng(3).permutation(N)[:21]
-    at, out, again = np.zeros(rows.shape[1]), np.empty(rows.shape[1]), np.empty(rows.shape[1])
+    at, out, again = (
+        np.zeros(rows.shape[1]),
+        np.empty(rows.shape[1]),
+        np.empty(rows.shape[1]),
+    )
     at[:40] = w
     module.clipped_sum(slope)(rows, batch, at, 0.3, out)
     for name in ("fold_products", "add_up", "add_four", "prefetch_row"):

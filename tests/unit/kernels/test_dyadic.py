@@ -7,7 +7,16 @@ from dpverify.kernels.check import MOST_STEPS
 from dpverify.kernels.jit import kernel, python_of
 from tests.for_each import for_each
 
-STEPS = [*range(1, 300), 1023, 1024, 1025, 2**31, 2**31 + 5, MOST_STEPS - 1, MOST_STEPS // 2]
+STEPS = [
+    *range(1, 300),
+    1023,
+    1024,
+    1025,
+    2**31,
+    2**31 + 5,
+    MOST_STEPS - 1,
+    MOST_STEPS // 2,
+]
 
 
 @for_each("form", [lambda f: f, python_of], ids=["jitted", "python"])

@@ -19,9 +19,16 @@ N, T = 7, 23
 
 
 @for_each("begins", [module.begins, python_of(module.begins)])
-def test_permutations_are_drawn_where_epochs_begin(begins: Callable[[int, int, int], bool]) -> None:
+def test_permutations_are_drawn_where_epochs_begin(
+    begins: Callable[[int, int, int], bool],
+) -> None:
     steps = range(1, 3 * N + 2)
-    assert [t for t in steps if begins(t, N, last_shuffle("fresh", 3 * N + 1))] == [1, N + 1, 2 * N + 1, 3 * N + 1]
+    assert [t for t in steps if begins(t, N, last_shuffle("fresh", 3 * N + 1))] == [
+        1,
+        N + 1,
+        2 * N + 1,
+        3 * N + 1,
+    ]
     assert [t for t in steps if begins(t, N, last_shuffle("once", 3 * N + 1))] == [1]
     assert not any(begins(t, N, 0) for t in steps)
 
@@ -45,12 +52,19 @@ def test_a_step_that_is_asked_for_again_draws_nothing() -> None:
     for example in (example_of, python_of(example_of)):
         order = new_order(N, T, 5)
         found = [example(t, order) for t in range(1, T + 1) for _ in range(3)]
-        assert found[::3] == found[1::3] == found[2::3] == draw_schedule(N, T, "fresh", 5).tolist()
+        assert (
+            found[::3]
+            == found[1::3]
+            == found[2::3]
+            == draw_schedule(N, T, "fresh", 5).tolist()
+        )
 
 
 def test_a_given_schedule_goes_before() -> None:
     order = new_order(N, T, 5, np.arange(T) % 3)
-    assert [example_of(t, order) for t in range(1, T + 1)] == (np.arange(T) % 3).tolist()
+    assert [example_of(t, order) for t in range(1, T + 1)] == (
+        np.arange(T) % 3
+    ).tolist()
     assert order.epoch[0] == 0
     assert order.permutation.tolist() == list(range(N))
 
@@ -66,7 +80,9 @@ def test_asking_ahead_changes_nothing_and_stays_inside() -> None:
 
 
 def test_bad_arguments() -> None:
-    with pytest.raises(ArgumentError, match="ordering must be fresh or once, got ordering=random"):
+    with pytest.raises(
+        ArgumentError, match="ordering must be fresh or once, got ordering=random"
+    ):
         last_shuffle("random", 3)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(ArgumentError, match="examples must be an integer, at least 1"):
         draw_schedule(0, 3, "fresh", 0)

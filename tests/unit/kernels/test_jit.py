@@ -5,7 +5,15 @@ import numpy as np
 import pytest
 from numba.core.caching import NullCache
 
-from dpverify.kernels.jit import CompilationError, for_types_of, inner_kernel, is_kernel, kernel, python_of, step_kernel
+from dpverify.kernels.jit import (
+    CompilationError,
+    for_types_of,
+    inner_kernel,
+    is_kernel,
+    kernel,
+    python_of,
+    step_kernel,
+)
 from dpverify.kernels.numba_internals import KernelCache, seconds_compiling
 from dpverify.kernels.tape import generator
 
@@ -57,15 +65,22 @@ def test_sums_are_not_reordered() -> None:
     assert sum_of_ratios(x, 1.0) == ((1e16 + 1.0) - 1e16) + 1.0
 
 
-@pytest.mark.skipif(python_of(ratio) is ratio, reason="the jit is switched off: nothing is compiled")
+@pytest.mark.skipif(
+    python_of(ratio) is ratio, reason="the jit is switched off: nothing is compiled"
+)
 def test_a_type_that_cannot_be_compiled_is_an_error_of_its_own() -> None:
     with pytest.raises(CompilationError):
         sum_of_ratios({"no": "array"}, 1.0)  # type: ignore[arg-type]  # the wrong type is the point
 
 
-@pytest.mark.skipif(python_of(ratio) is ratio, reason="the jit is switched off: nothing is compiled")
-def test_a_kernel_is_compiled_once_for_numbers_written_out_and_for_variables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(KernelCache, "of", lambda function: NullCache())  # from the disk, no inner kernel is typed
+@pytest.mark.skipif(
+    python_of(ratio) is ratio, reason="the jit is switched off: nothing is compiled"
+)
+def test_a_kernel_is_compiled_once_for_numbers_written_out_and_for_variables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # from the disk, no inner kernel is typed
+    monkeypatch.setattr(KernelCache, "of", lambda function: NullCache())
 
     @kernel
     def every_second(first: int, values: np.ndarray, negated: bool) -> float:
@@ -76,7 +91,9 @@ def test_a_kernel_is_compiled_once_for_numbers_written_out_and_for_variables(mon
 
     @kernel
     def both(first: int, values: np.ndarray) -> float:
-        written = every_second(0, values, negated=True) + every_second(first=1, values=values, negated=False)
+        written = every_second(0, values, negated=True) + every_second(
+            first=1, values=values, negated=False
+        )
         return written + every_second(first, values, first > 0)
 
     assert both(1, np.array([1.0, 10.0, 100.0])) == -101.0 + 10.0 - 10.0
@@ -99,7 +116,10 @@ def drawn_sum(x: np.ndarray, rng: np.random.Generator) -> float:
 
 def test_what_counts_no_references_leaves_their_number_as_it_was() -> None:
     x, rng = np.ones((2, 3)), generator(0)
-    called, before = for_types_of(drawn_sum, x, rng), (sys.getrefcount(x), sys.getrefcount(rng))
+    called, before = (
+        for_types_of(drawn_sum, x, rng),
+        (sys.getrefcount(x), sys.getrefcount(rng)),
+    )
     for _ in range(100):
         assert called(x, rng) == row_sum(x, 1) == 3.0
     assert (sys.getrefcount(x), sys.getrefcount(rng)) == before
@@ -115,6 +135,9 @@ def test_what_counts_no_references_cannot_make_an_array() -> None:
     def caller(n: int) -> float:
         return made(n)
 
-    with pytest.raises(CompilationError, match="Only accept returning of array passed into the function"):
+    with pytest.raises(
+        CompilationError,
+        match="Only accept returning of array passed into the function",
+    ):
         caller(3)
     assert made(3) == 0.0  # of Python's calls all are counted

@@ -7,7 +7,13 @@ from dpverify.kernels import tape as module
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.normal import Words, take_words, wrapping
-from dpverify.kernels.tape import generator, next_half, shuffle, shuffle_from, words_of_seeds
+from dpverify.kernels.tape import (
+    generator,
+    next_half,
+    shuffle,
+    shuffle_from,
+    words_of_seeds,
+)
 from dpverify.kernels.typing import Indices
 from tests.for_each import for_each
 
@@ -34,7 +40,9 @@ def test_no_seeds_have_no_states() -> None:
 
 @for_each("n", [1, 2, 3, 100])
 def test_shuffles_are_the_librarys_one_after_the_other(n: int) -> None:
-    for seed, words in zip(SEEDS[:40].tolist(), words_of_seeds(SEEDS[:40], 0), strict=True):
+    for seed, words in zip(
+        SEEDS[:40].tolist(), words_of_seeds(SEEDS[:40], 0), strict=True
+    ):
         rng, held, want, got = generator(seed, 0), _held(), np.arange(n), np.arange(n)
         for _ in range(3):  # half a word is held back from one to the next
             shuffle(rng, want)
@@ -79,7 +87,10 @@ def test_jitted_and_python_agree(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_halves_of_a_word_come_lower_first() -> None:
     words, held = words_of_seeds(SEEDS[7:8], 0)[0], _held()
     (word,) = generator(int(SEEDS[7]), 0).bit_generator.random_raw(1).tolist()
-    assert [int(next_half(words, held)) for _ in range(2)] == [word & 0xFFFFFFFF, word >> 32]
+    assert [int(next_half(words, held)) for _ in range(2)] == [
+        word & 0xFFFFFFFF,
+        word >> 32,
+    ]
 
 
 @for_each(
@@ -89,7 +100,9 @@ def test_halves_of_a_word_come_lower_first() -> None:
         ("_LEFT", np.uint32(1)), ("_RIGHT", np.uint32(1)), ("_BY_16", np.uint32(15)), ("WARM_UP", 11),
     ],
 )  # fmt: skip
-def test_faults_of_a_port_are_seen(name: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faults_of_a_port_are_seen(
+    name: str, value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _plainly(monkeypatch)
     monkeypatch.setattr(module, name, value)
     with wrapping():
@@ -99,5 +112,8 @@ def test_faults_of_a_port_are_seen(name: str, value: object, monkeypatch: pytest
 def test_what_has_no_generator_is_refused() -> None:
     with pytest.raises(ArgumentError, match="seeds must be at least 0, got seeds=-3"):
         words_of_seeds(np.array([5, -3]), 0)
-    with pytest.raises(ArgumentError, match="stream must be an integer, at least 0 and at most 4294967295"):
+    with pytest.raises(
+        ArgumentError,
+        match="stream must be an integer, at least 0 and at most 4294967295",
+    ):
         words_of_seeds(SEEDS, 1 << 32)

@@ -12,7 +12,8 @@ from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Vector
 from tests.for_each import for_each
 
-MANY = 2_000_000  # about 540 numbers come from the tail of the ziggurat, and 15 000 from its slow path
+# about 540 numbers come from the tail of the ziggurat, and 15 000 from its slow path
+MANY = 2_000_000
 
 
 def drawn(seed: int, n: int) -> tuple[Vector, module.Words]:
@@ -33,7 +34,10 @@ def test_numbers_and_state_are_numpys(seed: int) -> None:
 
 def test_pieces_give_the_numbers_of_the_whole() -> None:
     want, end = drawn(4, 1000)
-    words, pieces = module.take_words(generator(4)), [np.empty(n) for n in (0, 1, 499, 500)]
+    words, pieces = (
+        module.take_words(generator(4)),
+        [np.empty(n) for n in (0, 1, 499, 500)],
+    )
     for piece in pieces:
         module.fill_normal_from(words, piece)
     assert np.array_equal(np.concatenate(pieces), want)
@@ -43,7 +47,9 @@ def test_pieces_give_the_numbers_of_the_whole() -> None:
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python bodies call Python bodies: compiled code would hand them plain integers, which do not wrap around."""
-    drawn(0, 1)  # compiled before its parts are replaced, also where no other test ran in this process
+    # compiled before its parts are replaced, also where no other test ran in this
+    # process
+    drawn(0, 1)
     for name in ("next_word", "accept_or_reject", "point_of", "number_after"):
         monkeypatch.setattr(module, name, python_of(getattr(module, name)))
 
@@ -61,13 +67,22 @@ def test_jitted_and_python_agree() -> None:
 
 
 def test_the_python_bodies_of_the_parts_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng, cases, compiled = generator(6, bits="pcg64"), [], (module.next_word, module.accept_or_reject)
+    rng, cases, compiled = (
+        generator(6, bits="pcg64"),
+        [],
+        (module.next_word, module.accept_or_reject),
+    )
     for layer in (0, 0, 0, 1, 7, 255) * 20:
         bits = rng.integers(0, 2**64, 5, dtype=np.uint64)
         word = (bits[0] & ~np.uint64(0xFF)) | np.uint64(layer)
-        x = float(np.int64((word >> np.uint64(9)) & np.uint64((1 << 52) - 1)) * numba_internals.WIDTHS[layer])
+        x = float(
+            np.int64((word >> np.uint64(9)) & np.uint64((1 << 52) - 1))
+            * numba_internals.WIDTHS[layer]
+        )
         state = tuple(bits[1:])
-        cases.append((word, x, state, compiled[0](*state), compiled[1](word, x, *state)))
+        cases.append(
+            (word, x, state, compiled[0](*state), compiled[1](word, x, *state))
+        )
     monkeypatch.setattr(module, "next_word", python_of(compiled[0]))
     with module.wrapping():
         for word, x, state, after, found in cases:
@@ -95,7 +110,9 @@ def one_layer_wider() -> Vector:
         ("_BY_8", np.uint64(7)),  # another bit for the sign of the tail
     ],
 )
-def test_faults_of_a_port_are_seen(name: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faults_of_a_port_are_seen(
+    name: str, value: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
     want = generator(5).standard_normal(30_000)
     monkeypatch.setattr(module, name, value)
     words, out = module.take_words(generator(5)), np.empty_like(want)
@@ -106,13 +123,18 @@ def test_faults_of_a_port_are_seen(name: str, value: object, monkeypatch: pytest
 
 def test_a_generator_is_read_and_set() -> None:
     rng, other = generator(8), generator(8)
-    rng.integers(0, 2, dtype=np.uint32), other.integers(0, 2, dtype=np.uint32)  # half a word is held back
+    # half a word is held back
+    rng.integers(0, 2, dtype=np.uint32), other.integers(0, 2, dtype=np.uint32)
     words, out = module.take_words(rng), np.empty(100)
     module.fill_normal_from(words, out)
-    assert np.array_equal(words != module.take_words(rng), [True, True, True, True])  # a copy
+    # a copy
+    assert np.array_equal(words != module.take_words(rng), [True, True, True, True])
     module.put_words(rng, words)
     assert np.array_equal(out, other.standard_normal(100))
-    assert rng.integers(0, 2**32, 5, dtype=np.uint32).tolist() == other.integers(0, 2**32, 5, dtype=np.uint32).tolist()
+    assert (
+        rng.integers(0, 2**32, 5, dtype=np.uint32).tolist()
+        == other.integers(0, 2**32, 5, dtype=np.uint32).tolist()
+    )
     words[:] = 0
     assert rng.random() == other.random()  # the words were copied
 
@@ -120,7 +142,11 @@ def test_a_generator_is_read_and_set() -> None:
 @for_each("rng", [generator(0, bits="pcg64"), Generator(MT19937(0))])
 def test_other_sources_are_refused(rng: Generator) -> None:
     assert not module.has_words(rng)
-    with pytest.raises(ArgumentError, match="rng must draw its bits from SFC64, got rng="):
+    with pytest.raises(
+        ArgumentError, match="rng must draw its bits from SFC64, got rng="
+    ):
         module.take_words(rng)
-    with pytest.raises(ArgumentError, match="rng must draw its bits from SFC64, got rng="):
+    with pytest.raises(
+        ArgumentError, match="rng must draw its bits from SFC64, got rng="
+    ):
         module.put_words(rng, np.zeros(4, dtype=np.uint64))

@@ -42,7 +42,11 @@ def ziggurat_tables() -> bool:
     want, found = np.empty(4000), np.empty(4000)
     tape.fill_normal(tape.generator(3), want)
     fill_normal_from(take_words(tape.generator(3)), found)
-    sizes = len(numba_internals.LAYERS), len(numba_internals.WIDTHS), len(numba_internals.HEIGHTS)
+    sizes = (
+        len(numba_internals.LAYERS),
+        len(numba_internals.WIDTHS),
+        len(numba_internals.HEIGHTS),
+    )
     return sizes == (256, 512, 256) and np.array_equal(want, found)
 
 
@@ -53,7 +57,9 @@ def cache_hooks() -> bool:
 
     cache = cast("Any", fresh)._cache
     names = ("rebuild", "reduce", "check_cachable", "locator", "filename_base")
-    if not isinstance(cache, numba_internals.KernelCache) or not all(hasattr(cache._impl, name) for name in names):
+    if not isinstance(cache, numba_internals.KernelCache) or not all(
+        hasattr(cache._impl, name) for name in names
+    ):
         return False
     asked: list[str] = []
     for name in ("_load_overload", "_save_overload"):
@@ -63,12 +69,17 @@ def cache_hooks() -> bool:
 
 def numbers_of_functions() -> bool:
     identity: Any = FunctionIdentity
-    first, second = (identity.from_function(python_of(doubled)).unique_id for _ in range(2))
-    return bool(second == first + 1 > 10**6)  # from 1 on, two processes give the same ones
+    first, second = (
+        identity.from_function(python_of(doubled)).unique_id for _ in range(2)
+    )
+    # from 1 on, two processes give the same ones
+    return bool(second == first + 1 > 10**6)
 
 
 def typed_as_variables() -> bool:
-    return four_times(1.0) == 4.0 and "Literal" not in str(cast("Any", doubled).signatures)
+    return four_times(1.0) == 4.0 and "Literal" not in str(
+        cast("Any", doubled).signatures
+    )
 
 
 def without_dispatch() -> bool:
@@ -91,12 +102,17 @@ def text_of(compiled: Any, *arguments: Any) -> str:
 
 def references() -> bool:
     made = kernel(swapped), inner_kernel(swapped)
-    return ["NRT_incref" in text_of(compiled, np.zeros(1), np.ones(1), 3) for compiled in made] == [True, False]
+    return [
+        "NRT_incref" in text_of(compiled, np.zeros(1), np.ones(1), 3)
+        for compiled in made
+    ] == [True, False]
 
 
 def trailing_zeros() -> bool:
     powers = [1 << k for k in range(63)]
-    return [level(t) for t in powers] == [python_of(level)(t) for t in powers] == list(range(63)) and level(96) == 5
+    return [level(t) for t in powers] == [python_of(level)(t) for t in powers] == list(
+        range(63)
+    ) and level(96) == 5
 
 
 def halved(x: int) -> int:
@@ -111,7 +127,8 @@ def expectations() -> bool:
 
 def prefetch() -> bool:
     values = np.arange(16.0)
-    vector.prefetch_row(values, np.uint64(0), np.uint64(16))  # compiled anew for each release: it is in the key
+    # compiled anew for each release: it is in the key
+    vector.prefetch_row(values, np.uint64(0), np.uint64(16))
     return np.array_equal(values, np.arange(16.0))
 
 
@@ -135,10 +152,16 @@ PARTS: dict[Callable[[], bool], str] = {
 }
 
 
-@pytest.mark.skipif(python_of(doubled) is doubled, reason="the jit is switched off: numba does nothing")
+@pytest.mark.skipif(
+    python_of(doubled) is doubled, reason="the jit is switched off: numba does nothing"
+)
 @for_each("part", PARTS, ids=lambda part: part.__name__)
 def test_numba_is_inside_as_we_need_it(part: Callable[[], bool]) -> None:
-    said = WHAT_TO_DO.format(version=numba.__version__, part=part.__name__.replace("_", " "), where=PARTS[part])
+    said = WHAT_TO_DO.format(
+        version=numba.__version__,
+        part=part.__name__.replace("_", " "),
+        where=PARTS[part],
+    )
     assert is_jitted(doubled)
     try:
         works = part()

@@ -9,8 +9,11 @@ from tests.for_each import for_each
 
 
 @for_each("bits", ["sfc64", "pcg64"])
-def test_numpy_a_tape_a_kernel_and_its_python_body_draw_the_same_numbers(bits: tape.Bits) -> None:
-    steps, dimension = 400, 500  # about 50 numbers come from the tail of the ziggurat, and 1500 from its slow path
+def test_numpy_a_tape_a_kernel_and_its_python_body_draw_the_same_numbers(
+    bits: tape.Bits,
+) -> None:
+    # about 50 numbers come from the tail of the ziggurat, and 1500 from its slow path
+    steps, dimension = 400, 500
     want = tape.generator(7, bits=bits).standard_normal((steps, dimension))
     rng = tape.generator(7, bits=bits)
     assert np.array_equal(tape.normal_tape(rng, steps, dimension), want)
@@ -42,12 +45,18 @@ def test_shuffle_is_uniform_over_all_orders() -> None:
     seen = counts[counts > 0]
     assert len(seen) == 24
     chi_square = ((seen - runs / 24) ** 2).sum() / (runs / 24)
-    assert chi_square < 72.4, f"{chi_square} with 23 degrees of freedom has probability below 5e-7"
+    assert chi_square < 72.4, (
+        f"{chi_square} with 23 degrees of freedom has probability below 5e-7"
+    )
 
 
 def test_streams_are_those_of_the_seed_sequence() -> None:
     child = SeedSequence(5).spawn(3)[2]
-    assert tape.generator(5, 2).random() == tape.generator(child).random() == tape.generator([5], 2).random()
+    assert (
+        tape.generator(5, 2).random()
+        == tape.generator(child).random()
+        == tape.generator([5], 2).random()
+    )
     assert tape.generator(child, 0).random() == tape.generator(5, 2, 0).random()
 
 
@@ -65,9 +74,15 @@ def test_bad_seeds(seed: object) -> None:
 
 def test_bad_sizes() -> None:
     rng = tape.generator(0)
-    with pytest.raises(ArgumentError, match=r"dimension must be an integer, at least 1, got dimension=0\."):
+    with pytest.raises(
+        ArgumentError,
+        match=r"dimension must be an integer, at least 1, got dimension=0\.",
+    ):
         tape.normal_tape(rng, 3, 0)
-    with pytest.raises(ArgumentError, match=r"must fit in memory: 8e\+15 GB are needed.*steps=1000000000000"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"must fit in memory: 8e\+15 GB are needed.*steps=1000000000000",
+    ):
         tape.normal_tape(rng, 10**12, 10**12)
     with pytest.raises(ArgumentError, match="bits must be one of sfc64, pcg64"):
         tape.generator(0, bits="mt")  # type: ignore[arg-type]  # the wrong value is the point

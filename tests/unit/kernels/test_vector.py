@@ -27,7 +27,11 @@ def test_norm_does_not_overflow_or_underflow(size: float) -> None:
 
 @for_each("bad", [math.inf, -math.inf, math.nan])
 def test_an_entry_that_is_not_finite_shows(bad: float) -> None:
-    for v in (np.array([1.0, bad, 0.0]), np.array([bad]), np.array([1e300, 1.0, 2.0, 3.0, bad])):
+    for v in (
+        np.array([1.0, bad, 0.0]),
+        np.array([bad]),
+        np.array([1e300, 1.0, 2.0, 3.0, bad]),
+    ):
         with np.errstate(over="ignore"):
             assert not math.isfinite(norm(v))
 

@@ -18,9 +18,14 @@ def write(tmp_path: Path) -> Write:
     """Write the folder with each (old, new) replaced; an old text that is not there is a mistake of the test."""
 
     def write_folder(
-        *edits: tuple[str, str], verdict_edits: tuple[tuple[str, str], ...] = (), extra: str = "", key: str = "toy2024"
+        *edits: tuple[str, str],
+        verdict_edits: tuple[tuple[str, str], ...] = (),
+        extra: str = "",
+        key: str = "toy2024",
     ) -> Path:
-        claims, verdicts = (path.read_text(encoding="utf-8") for path in sorted(SOUND.glob("*.toml")))
+        claims, verdicts = (
+            path.read_text(encoding="utf-8") for path in sorted(SOUND.glob("*.toml"))
+        )
         for old, new in edits:
             assert old in claims, old
             claims = claims.replace(old, new, 1)

@@ -11,24 +11,55 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from dpverify.ledger.formula.tree import Bin, Call, Compare, Formula, Inf, Integral, Name, Neg, Node, Num, Sum
+from dpverify.ledger.formula.tree import (
+    Bin,
+    Call,
+    Compare,
+    Formula,
+    Inf,
+    Integral,
+    Name,
+    Neg,
+    Node,
+    Num,
+    Sum,
+)
 
-Term: TypeAlias = tuple[Any, ...]  # a name, and what it is said of: terms, sums of terms or numbers
+# a name, and what it is said of: terms, sums of terms or numbers
+Term: TypeAlias = tuple[Any, ...]
 Terms: TypeAlias = tuple[tuple[int, Term], ...]  # each with its sign
 
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 _COMPARISONS = {r"\le": "<=", r"\ge": ">=", "<": "<", ">": ">", "=": "=="}
-_FENCES = {r"\lfloor": ("floor", r"\rfloor"), r"\lceil": ("ceil", r"\rceil"), r"\lvert": ("abs", r"\rvert")}
+_FENCES = {
+    r"\lfloor": ("floor", r"\rfloor"),
+    r"\lceil": ("ceil", r"\rceil"),
+    r"\lvert": ("abs", r"\rvert"),
+}
 _FENCES |= {r"\lVert": ("norm", r"\rVert"), r"\langle": ("dot", r"\rangle")}
-_HEADS = {r"\log_2": "log2", r"\log": "log", r"\exp": "exp", r"\min": "min", r"\max": "max", r"\Phi": "normal_cdf"}
-_HEADS |= {r"\delta_{\mathrm{Gauss}}": "gaussian_delta", r"\delta_{\mathrm{sampled}}": "sampled_gaussian_delta"}
+_HEADS = {
+    r"\log_2": "log2",
+    r"\log": "log",
+    r"\exp": "exp",
+    r"\min": "min",
+    r"\max": "max",
+    r"\Phi": "normal_cdf",
+}
+_HEADS |= {
+    r"\delta_{\mathrm{Gauss}}": "gaussian_delta",
+    r"\delta_{\mathrm{sampled}}": "sampled_gaussian_delta",
+}
 _HEADS |= {r"\epsilon_{\mathrm{Gauss}}": "gaussian_epsilon"}
 _HEADS |= {r"\epsilon_{\mathrm{sampled}}": "sampled_gaussian_epsilon"}
 _HEADS |= {
-    rf"\{x}_{{\mathrm{{{s}}}}}": f"{s}_gaussian_{x}" for x in ("delta", "epsilon") for s in ("batch", "replaced")
+    rf"\{x}_{{\mathrm{{{s}}}}}": f"{s}_gaussian_{x}"
+    for x in ("delta", "epsilon")
+    for s in ("batch", "replaced")
 }
 _WORD = re.compile(r"\\mathrm\{((?:[A-Za-z0-9]|\\_)+)\}")
-_ENDS = re.compile(r"$|[-+,)\]}<>=/]|\\(right|le|ge|bmod|rfloor|rceil|rvert|rVert|rangle)(?![A-Za-z])|\\,")
+_ENDS = re.compile(
+    r"$|[-+,)\]}<>=/]|\\(right|le|ge|bmod|rfloor|rceil|rvert|rVert|rangle)(?![A-Za-z])|\\,"
+)
 
 
 class UnreadableError(ValueError):
@@ -38,11 +69,22 @@ class UnreadableError(ValueError):
 class Reader:
     """Reads one text; ``letters`` are LaTeX by name, ``functions`` heads or patterns by name."""
 
-    def __init__(self, text: str, letters: Mapping[str, str], functions: Mapping[str, str]) -> None:
+    def __init__(
+        self, text: str, letters: Mapping[str, str], functions: Mapping[str, str]
+    ) -> None:
         self.text, self.at = text, 0
-        self.letters = sorted(((latex, name) for name, latex in letters.items()), key=lambda pair: -len(pair[0]))
-        self.patterns = [(re.split(r"#([1-9])", shown), name) for name, shown in functions.items() if "#1" in shown]
-        heads = {shown: name for name, shown in functions.items() if "#1" not in shown} | _HEADS
+        self.letters = sorted(
+            ((latex, name) for name, latex in letters.items()),
+            key=lambda pair: -len(pair[0]),
+        )
+        self.patterns = [
+            (re.split(r"#([1-9])", shown), name)
+            for name, shown in functions.items()
+            if "#1" in shown
+        ]
+        heads = {
+            shown: name for name, shown in functions.items() if "#1" not in shown
+        } | _HEADS
         self.heads = sorted(heads.items(), key=lambda pair: -len(pair[0]))
 
     def whole(self) -> object:
@@ -79,7 +121,8 @@ class Reader:
         return one("**", base, self.group()) if self.takes("^{", back=True) else base
 
     def atom(self) -> Terms:
-        for latex, name in self.letters:  # a letter that is a whole formula, such as a norm, is known as it stands
+        # a letter that is a whole formula, such as a norm, is known as it stands
+        for latex, name in self.letters:
             if not latex.isalnum() and self.takes(latex):
                 return one("name", name)
         if number := _NUMBER.match(self.text, self.skipped()):
@@ -92,7 +135,9 @@ class Reader:
         if self.takes(r"\sqrt"):
             return one("sqrt", self.group())
         if self.takes(r"\sum") or self.takes(r"\int"):
-            return self.bound("sum" if self.text.endswith(r"\sum", 0, self.at) else "integral")
+            return self.bound(
+                "sum" if self.text.endswith(r"\sum", 0, self.at) else "integral"
+            )
         if (bracketed := self.bracketed()) is not None:
             return bracketed
         if self.takes(r"\mathrm{bit}_{"):
@@ -143,7 +188,9 @@ class Reader:
                 if name in ("log", "log2") and self.text.startswith(" ", self.at):
                     return one(name, self.atom())
                 self.at = start
-        if (word := _WORD.match(self.text, self.skipped())) and self.text[word.end() :].startswith(("(", r"\left(")):
+        if (word := _WORD.match(self.text, self.skipped())) and self.text[
+            word.end() :
+        ].startswith(("(", r"\left(")):
             self.at = word.end()
             return one(word[1].replace(r"\_", "_"), *(self.arguments() or ()))
         return None
@@ -157,7 +204,11 @@ class Reader:
                     read = self.sum()
                     self.wants(found.setdefault(piece, read) == read)
                 else:
-                    self.wants(self.text.startswith(piece, self.skipped() if i == 0 else self.at))
+                    self.wants(
+                        self.text.startswith(
+                            piece, self.skipped() if i == 0 else self.at
+                        )
+                    )
                     self.at = (self.skipped() if i == 0 else self.at) + len(piece)
         except UnreadableError:
             self.at = start
@@ -193,7 +244,9 @@ class Reader:
 
     def group(self) -> Terms:
         """What stands in braces, of which the first may have been read."""
-        if not self.text.startswith("{", self.at - 1) or self.text.startswith("{", self.at):
+        if not self.text.startswith("{", self.at - 1) or self.text.startswith(
+            "{", self.at
+        ):
             self.wants(self.takes("{"))
         found = self.sum()
         self.wants(self.takes("}"))
@@ -203,7 +256,9 @@ class Reader:
         """Go past a piece if it stands next, after spaces unless `back`; a command ends where its letters do."""
         at = self.at if back else self.skipped()
         end = at + len(piece)
-        cut = piece[-1].isalpha() and "\\" in piece and self.text[end : end + 1].isalpha()
+        cut = (
+            piece[-1].isalpha() and "\\" in piece and self.text[end : end + 1].isalpha()
+        )
         if not self.text.startswith(piece, at) or cut:
             return False
         self.at = end
@@ -217,7 +272,9 @@ class Reader:
 
     def wants(self, held: bool) -> None:
         if not held:
-            raise UnreadableError(f"at {self.at} of {self.text!r}: {self.text[self.at : self.at + 30]!r}")
+            raise UnreadableError(
+                f"at {self.at} of {self.text!r}: {self.text[self.at : self.at + 30]!r}"
+            )
 
 
 def one(*term: object) -> Terms:
@@ -288,4 +345,6 @@ def terms_of(node: Formula) -> Terms:
             return one(name, *map(terms_of, args))
         case Sum(body, index, lo, hi):
             kind = "integral" if isinstance(node, Integral) else "sum"
-            return one(kind, terms_of(body), one("name", index), terms_of(lo), terms_of(hi))
+            return one(
+                kind, terms_of(body), one("name", index), terms_of(lo), terms_of(hi)
+            )

@@ -56,7 +56,11 @@ def test_a_paper_may_declare_tags_of_its_own(write: Write) -> None:
     with pytest.raises(SpecError, match="unknown assumption 'weakly-convex'"):
         load_specs(write(use))
     loaded = load_specs(write(use, extra=OWN))
-    assert any("weakly-convex(G)" in map(str, s.assumes) for claim in loaded.claims() for s in claim.statements())
+    assert any(
+        "weakly-convex(G)" in map(str, s.assumes)
+        for claim in loaded.claims()
+        for s in claim.statements()
+    )
 
 
 @for_each(
@@ -65,9 +69,15 @@ def test_a_paper_may_declare_tags_of_its_own(write: Write) -> None:
         ("weakly-convex", "Weakly_convex", "small letters, digits and single hyphens"),
         ("weakly-convex", "lipschitz", "there for all papers: the gradient"),
         ("arguments = 1", "arguments = -1", "0 symbols or more"),
-        ('"f(w, x) + rho |w|^2/2 is convex in w, for every x"', '" "', "must not be empty"),
+        (
+            '"f(w, x) + rho |w|^2/2 is convex in w, for every x"',
+            '" "',
+            "must not be empty",
+        ),
     ],
 )
-def test_a_tag_that_cannot_be_is_refused(write: Write, old: str, new: str, rule: str) -> None:
+def test_a_tag_that_cannot_be_is_refused(
+    write: Write, old: str, new: str, rule: str
+) -> None:
     with pytest.raises(SpecError, match=rule):
         load_specs(write(extra=OWN.replace(old, new)))

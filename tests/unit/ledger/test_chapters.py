@@ -58,7 +58,9 @@ def test_chapters_are_read(tmp_path: Path) -> None:
     (chapter,) = load(tmp_path, CHAPTER).chapters
     assert (chapter.title, chapter.part) == ("Told", "Lemma 1")
     first, second = chapter.passage[0].conditions()
-    assert first == PassageCondition("lemma-1[ordering=once]", ["proved", "not refuted"], corrected=False)
+    assert first == PassageCondition(
+        "lemma-1[ordering=once]", ["proved", "not refuted"], corrected=False
+    )
     assert reference(first.about) == ("lemma-1", {"ordering": "once"})
     assert second.corrected
 
@@ -70,8 +72,16 @@ def test_a_paper_without_chapters_has_none(tmp_path: Path) -> None:
 @for_each(
     ("old", "new", "rule"),
     [
-        ("claim('lemma-1')", "claim('lemma-2')", "Told: passage[0]: 'lemma-2': the paper has no such claim"),
-        ("claim('lemma-1')", "clam('lemma-1')", "'clam': a function is one of claim, status"),
+        (
+            "claim('lemma-1')",
+            "claim('lemma-2')",
+            "Told: passage[0]: 'lemma-2': the paper has no such claim",
+        ),
+        (
+            "claim('lemma-1')",
+            "clam('lemma-1')",
+            "'clam': a function is one of claim, status",
+        ),
         ("claim('lemma-1')", "claim", "line 1 of the text: only calls such as"),
         ("claim('lemma-1')", "claim('lemma-1').text", "only calls such as"),
         ("claim('lemma-1')", "claim(about='lemma-1')", "only calls such as"),
@@ -79,20 +89,46 @@ def test_a_paper_without_chapters_has_none(tmp_path: Path) -> None:
         ("claim('lemma-1') }}", "claim('lemma-1') is {{", "line 1 of the text: "),
         ("{{ claim", "{% for c in 'x' %}{% endfor %}{{ claim", "only calls such as"),
         ("claim('lemma-1')", "claim('lemma-1', 'x')", "it takes a claim"),
-        ("'printed', '1')", "'printed')", "term('lemma-1', 'printed'): it takes a claim, statement, path"),
-        ("'printed', '1')", "'drawn', '1')", "'drawn': statement is one of printed, corrected"),
-        ("[ordering=fresh]'", "[ordering=never]'", "reading ordering offers fresh, once"),
+        (
+            "'printed', '1')",
+            "'printed')",
+            "term('lemma-1', 'printed'): it takes a claim, statement, path",
+        ),
+        (
+            "'printed', '1')",
+            "'drawn', '1')",
+            "'drawn': statement is one of printed, corrected",
+        ),
+        (
+            "[ordering=fresh]'",
+            "[ordering=never]'",
+            "reading ordering offers fresh, once",
+        ),
         ("[ordering=fresh]'", "[order=fresh]'", "the claim has no such reading"),
-        ("[ordering=fresh]'", "[fresh]'", "'lemma-1[fresh]': a claim may have readings"),
-        ("corrected lemma-1 proved", "lemma-1", "'lemma-1': it is a claim and a status"),
-        ("corrected lemma-1 proved", "lemma-1 true", "'true': a status is one of proved, proved given"),
+        (
+            "[ordering=fresh]'",
+            "[fresh]'",
+            "'lemma-1[fresh]': a claim may have readings",
+        ),
+        (
+            "corrected lemma-1 proved",
+            "lemma-1",
+            "'lemma-1': it is a claim and a status",
+        ),
+        (
+            "corrected lemma-1 proved",
+            "lemma-1 true",
+            "'true': a status is one of proved, proved given",
+        ),
         ("corrected lemma-1 proved", "lemma-9 proved", "the paper has no such claim"),
         ('title = "Told"', "titel = 1", "chapter"),
         ("text = ", "text = 3 #", "text"),
         ("[[chapter]]", "[[chapter]", "malformed TOML"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(tmp_path: Path, old: str, new: str, rule: str) -> None:
+def test_what_is_wrong_is_said_in_one_line(
+    tmp_path: Path, old: str, new: str, rule: str
+) -> None:
     assert old in CHAPTER
     with pytest.raises(SpecError) as caught:
         load(tmp_path, CHAPTER.replace(old, new, 1))
@@ -115,7 +151,9 @@ def test_the_bundled_chapters_are_sound_and_reach_the_utility_claims() -> None:
 def test_what_chapters_rest_on_is_what_is_pinned() -> None:
     for paper in load_specs().papers.values():
         for chapter in paper.chapters:
-            for wanted in (one for passage in chapter.passage for one in passage.conditions()):
+            for wanted in (
+                one for passage in chapter.passage for one in passage.conditions()
+            ):
                 name, meant = reference(wanted.about)
                 claim = paper.claims[name]
                 for reading in claim.readings():
@@ -124,4 +162,6 @@ def test_what_chapters_rest_on_is_what_is_pinned() -> None:
                         assert verdict is not None
                         held = verdict.amendment if wanted.corrected else verdict
                         assert held is not None
-                        assert held.status in wanted.statuses, f"{chapter.title}: {wanted.about}"
+                        assert held.status in wanted.statuses, (
+                            f"{chapter.title}: {wanted.about}"
+                        )

@@ -15,14 +15,19 @@ def test_nothing_to_say_about_a_sound_folder(write: Write) -> None:
     assert check_specs(write()) == []
 
 
-def test_every_error_of_every_file_is_reported(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_error_of_every_file_is_reported(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(('where = "Lemma 2"', "where = 2"), ('api = "steps"', "api = 3"))
     folder = write(
         ('key = "toy2024"', 'key = "other"'),
         ('"alpha >= 1/N"', '"alhpa >= 1/N", "alpha >"'),
         ('"toy2024:proposition-1"', '"toy2024:anything"'),
         ('lhs = "sum', 'lhs = "sun'),
-        verdict_edits=(('formula = "8*', 'formula = "8'), ('status = "proved"', 'status = "so"')),
+        verdict_edits=(
+            ('formula = "8*', 'formula = "8'),
+            ('status = "proved"', 'status = "so"'),
+        ),
         key="other",
     )
     monkeypatch.chdir(folder)
@@ -48,13 +53,39 @@ def test_one_fault_of_a_domain_is_reported_once(write: Write) -> None:
     ("edits", "verdict_edits", "text"),
     [
         ([('printed = "4*alpha*G*sqrt(W*', 'printed = "4*alpha*G*sqrt(')], [], ""),
-        ([('{symbol = "W", value = "2*V"}, ', ""), ("sqrt(W*", "sqrt(V*")], [], "symbols.W: no claim uses this symbol"),
-        ([('quote = "Let V = ..."', 'quote = " "')], [], "lemma-2: quote: the claim has no quote"),
-        ([], [('claim = "proposition-1"', 'claim = "lemma-2"\nreading = {ordering = "fresh"}')], "no verdict"),
-        ([], [('reason = "needs the kernel"', "")], "algorithm-1-range: reason: an untested claim says why"),
+        (
+            [('{symbol = "W", value = "2*V"}, ', ""), ("sqrt(W*", "sqrt(V*")],
+            [],
+            "symbols.W: no claim uses this symbol",
+        ),
+        (
+            [('quote = "Let V = ..."', 'quote = " "')],
+            [],
+            "lemma-2: quote: the claim has no quote",
+        ),
+        (
+            [],
+            [
+                (
+                    'claim = "proposition-1"',
+                    'claim = "lemma-2"\nreading = {ordering = "fresh"}',
+                )
+            ],
+            "no verdict",
+        ),
+        (
+            [],
+            [('reason = "needs the kernel"', "")],
+            "algorithm-1-range: reason: an untested claim says why",
+        ),
     ],
 )
-def test_warnings(write: Write, edits: list[tuple[str, str]], verdict_edits: list[tuple[str, str]], text: str) -> None:
+def test_warnings(
+    write: Write,
+    edits: list[tuple[str, str]],
+    verdict_edits: list[tuple[str, str]],
+    text: str,
+) -> None:
     findings = check_specs(write(*edits, verdict_edits=tuple(verdict_edits)))
     assert [finding.level for finding in findings] == (["warning"] if text else [])
     assert all(text in str(finding) for finding in findings)
@@ -80,7 +111,11 @@ def test_a_paper_without_verdicts_is_one_warning(write: Write) -> None:
 def test_symbols_of_an_amendment_and_of_a_tag_are_used(write: Write) -> None:
     symbol = '\n[symbols.%s]\nlatex = "x"\ndomain = "real"\nmeaning = "m"\n'
     edit = ('assumes = ["', 'assumes = ["smooth(L)", "')
-    folder = write(edit, extra=symbol % "L" + symbol % "M", verdict_edits=(('"8*alpha*G*', '"8*alpha*G*M*'),))
+    folder = write(
+        edit,
+        extra=symbol % "L" + symbol % "M",
+        verdict_edits=(('"8*alpha*G*', '"8*alpha*G*M*'),),
+    )
     assert check_specs(folder) == []
 
 

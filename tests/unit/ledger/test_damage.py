@@ -50,22 +50,83 @@ HOSTILE = [
     "\r",
 ]
 TOKENS = [
-    *("=", "[", "]", "[[", "]]", "{", "}", '"', "'", "'''", '"""', "\\", "#", "\n", ",", ".", "\0", "\r", "\ufeff"),
-    *("1", "-1", "true", "nan", "inf", "2024-01-01", "0x10", "1_0", '"a"', "claim", "paper", "symbols", "id", "lhs"),
-    *("printed", "let", "uses", "reading", "choices", "relation", "alpha", "oo", "toy2024:", "lemma-2", "a.b.c"),
+    *(
+        "=",
+        "[",
+        "]",
+        "[[",
+        "]]",
+        "{",
+        "}",
+        '"',
+        "'",
+        "'''",
+        '"""',
+        "\\",
+        "#",
+        "\n",
+        ",",
+        ".",
+        "\0",
+        "\r",
+        "\ufeff",
+    ),
+    *(
+        "1",
+        "-1",
+        "true",
+        "nan",
+        "inf",
+        "2024-01-01",
+        "0x10",
+        "1_0",
+        '"a"',
+        "claim",
+        "paper",
+        "symbols",
+        "id",
+        "lhs",
+    ),
+    *(
+        "printed",
+        "let",
+        "uses",
+        "reading",
+        "choices",
+        "relation",
+        "alpha",
+        "oo",
+        "toy2024:",
+        "lemma-2",
+        "a.b.c",
+    ),
 ]
-FORMULAS = ["4*alpha*G*sqrt(W*log2(T))", "max(1, 1/(alpha*N))/(1 - exp(-1))", "alpha >= 1/N", "2*V", "0 < alpha <= 1"]
+FORMULAS = [
+    "4*alpha*G*sqrt(W*log2(T))",
+    "max(1, 1/(alpha*N))/(1 - exp(-1))",
+    "alpha >= 1/N",
+    "2*V",
+    "0 < alpha <= 1",
+]
 
 
 @contextlib.contextmanager
 def nothing_may_run() -> Iterator[list[str]]:
     """Replace everything that could run text or a program; the names of what was called are in the list."""
     called: list[str] = []
-    doors = ((builtins, "eval"), (builtins, "exec"), (os, "system"), (os, "popen"), (subprocess, "Popen"))
+    doors = (
+        (builtins, "eval"),
+        (builtins, "exec"),
+        (os, "system"),
+        (os, "popen"),
+        (subprocess, "Popen"),
+    )
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("error")
         for owner, name in doors:
-            patch.setattr(owner, name, lambda *_args, _name=name, **_kwargs: called.append(_name))
+            patch.setattr(
+                owner, name, lambda *_args, _name=name, **_kwargs: called.append(_name)
+            )
         yield called
 
 
@@ -96,7 +157,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def texts() -> dict[str, bytes]:
     """The sound files, as bytes."""
-    return {path.name: path.read_bytes() for path in sorted(Path(__file__).with_name("toy2024").glob("*.toml"))}
+    return {
+        path.name: path.read_bytes()
+        for path in sorted(Path(__file__).with_name("toy2024").glob("*.toml"))
+    }
 
 
 def put(home: Path, texts: dict[str, bytes], name: str, damaged: bytes) -> Path:
@@ -126,13 +190,18 @@ EDITS = st.lists(
 @settings(max_examples=250)
 @given(name=st.sampled_from(["claims.toml", "verdicts.toml"]), edits=EDITS)
 def test_bytes_put_in_cut_out_and_copied(
-    home: Path, texts: dict[str, bytes], name: str, edits: list[tuple[str, float, int, bytes]]
+    home: Path,
+    texts: dict[str, bytes],
+    name: str,
+    edits: list[tuple[str, float, int, bytes]],
 ) -> None:
     text = texts[name]
     for what, where, length, new in edits:
         start = int(where * len(text))
         end = start if what == "insert" else start + length
-        put_in = {"delete": b"", "copy": text[start : start + 20 * length]}.get(what, new)
+        put_in = {"delete": b"", "copy": text[start : start + 20 * length]}.get(
+            what, new
+        )
         text = text[:start] + put_in + text[end:]
     load_damaged(put(home, texts, name, text))
 
@@ -140,11 +209,17 @@ def test_bytes_put_in_cut_out_and_copied(
 @settings(max_examples=150)
 @given(
     name=st.sampled_from(["claims.toml", "verdicts.toml"]),
-    swaps=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), min_size=1, max_size=3),
+    swaps=st.lists(
+        st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), min_size=1, max_size=3
+    ),
     lines=st.booleans(),
 )
 def test_words_or_lines_swapped(
-    home: Path, texts: dict[str, bytes], name: str, swaps: list[tuple[int, int]], lines: bool
+    home: Path,
+    texts: dict[str, bytes],
+    name: str,
+    swaps: list[tuple[int, int]],
+    lines: bool,
 ) -> None:
     mark = b"\n" if lines else b" "
     words = texts[name].split(mark)
@@ -155,9 +230,15 @@ def test_words_or_lines_swapped(
 
 
 @settings(max_examples=150)
-@given(old=st.sampled_from(FORMULAS), new=st.sampled_from(HOSTILE) | st.text(max_size=40), inside=st.booleans())
+@given(
+    old=st.sampled_from(FORMULAS),
+    new=st.sampled_from(HOSTILE) | st.text(max_size=40),
+    inside=st.booleans(),
+)
 @example(old=FORMULAS[0], new=HOSTILE[0], inside=False)
-def test_hostile_formulas(home: Path, texts: dict[str, bytes], old: str, new: str, inside: bool) -> None:
+def test_hostile_formulas(
+    home: Path, texts: dict[str, bytes], old: str, new: str, inside: bool
+) -> None:
     claims = texts["claims.toml"].decode()
     assert old in claims
     quoted = new.replace("\\", "\\\\").replace('"', '\\"')
@@ -168,10 +249,19 @@ def test_hostile_formulas(home: Path, texts: dict[str, bytes], old: str, new: st
 
 @for_each("hostile", HOSTILE, ids=range(len(HOSTILE)))
 @for_each("old", FORMULAS)
-def test_no_hostile_formula_is_accepted(home: Path, texts: dict[str, bytes], old: str, hostile: str) -> None:
+def test_no_hostile_formula_is_accepted(
+    home: Path, texts: dict[str, bytes], old: str, hostile: str
+) -> None:
     claims = texts["claims.toml"].decode()
-    quoted = hostile.replace("\\", "\\\\").replace('"', '\\"').replace("\0", "\\u0000").replace("\x1b", "\\u001b")
-    assert not load_damaged(put(home, texts, "claims.toml", claims.replace(old, quoted).encode()))
+    quoted = (
+        hostile.replace("\\", "\\\\")
+        .replace('"', '\\"')
+        .replace("\0", "\\u0000")
+        .replace("\x1b", "\\u001b")
+    )
+    assert not load_damaged(
+        put(home, texts, "claims.toml", claims.replace(old, quoted).encode())
+    )
 
 
 def test_the_watch_would_see_code_run() -> None:

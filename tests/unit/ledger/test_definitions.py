@@ -56,12 +56,19 @@ def test_a_claim_finds_what_its_words_mean(write: Write) -> None:
 
 def test_the_record_that_says_most_comes_first(write: Write) -> None:
     one = SOUND.partition("[[fact]]")[0].rpartition("[[definition]]")[2]
-    others = (one.replace("alpha*G*k", "G*k") + 'claims = ["lemma-2"]', one.replace("alpha", "2*alpha"))
-    text = SOUND + "\n[[definition]]".join(["", others[0], others[1] + 'reading = {ordering = "once"}'])
+    others = (
+        one.replace("alpha*G*k", "G*k") + 'claims = ["lemma-2"]',
+        one.replace("alpha", "2*alpha"),
+    )
+    text = SOUND + "\n[[definition]]".join(
+        ["", others[0], others[1] + 'reading = {ordering = "once"}']
+    )
     glossary = next(iter(loaded(write, text).claims())).glossary
 
     def formula(claim: str, ordering: str) -> str:
-        found = glossary.definition("expected_noise_norm", claim, {"ordering": ordering})
+        found = glossary.definition(
+            "expected_noise_norm", claim, {"ordering": ordering}
+        )
         assert found is not None
         return found.record.formula
 
@@ -74,18 +81,38 @@ def test_the_record_that_says_most_comes_first(write: Write) -> None:
     ("old", "new", "rule"),
     [
         ('name = "G_win"', 'name = "H_win"', "claims.toml has no such function"),
-        ('at = "G_win(N, T)"', 'at = "2*G_win(N, T)"', "the left side is G_win, applied"),
-        ('at = "G_win(N, T)"', 'at = "G_win(N, N)"', "each place of the left side has a letter of its own"),
+        (
+            'at = "G_win(N, T)"',
+            'at = "2*G_win(N, T)"',
+            "the left side is G_win, applied",
+        ),
+        (
+            'at = "G_win(N, T)"',
+            'at = "G_win(N, N)"',
+            "each place of the left side has a letter of its own",
+        ),
         ('at = "G_win(N, T)"', 'at = "G_win(N)"', "takes 2 argument"),
         ('name = "expected_noise_norm"', 'name = "noise"', "unknown quantity"),
         ('"alpha*G*k"', '"alpha*G*m"', "formula: 'alpha*G*m': unknown symbol 'm'"),
         ("{k = {", "{N = {", "a letter is new"),
         ("0 <= k, k <= N", "0 <= m", "unknown symbol 'm'"),
-        ('words = "one for each visit"', 'words = ""', "a definition says where the paper has it"),
-        ('words = "one for each visit"', 'words = "w"\nclaims = ["lemma-99"]', "the paper has no such claim"),
+        (
+            'words = "one for each visit"',
+            'words = ""',
+            "a definition says where the paper has it",
+        ),
+        (
+            'words = "one for each visit"',
+            'words = "w"\nclaims = ["lemma-99"]',
+            "the paper has no such claim",
+        ),
         ('quote = "the norm"', "", "this field is required"),
         ('quote = "the norm"', 'quote = "the norm"\nsource = "full"', "unknown field"),
-        ("[[fact]]", SOUND.partition("[[fact]]")[0] + "[[fact]]", "two definitions fit equally well"),
+        (
+            "[[fact]]",
+            SOUND.partition("[[fact]]")[0] + "[[fact]]",
+            "two definitions fit equally well",
+        ),
         ('relation = "<="', "", "this field is required"),
     ],
 )
@@ -99,7 +126,12 @@ def test_what_is_wrong_is_said(write: Write, old: str, new: str, rule: str) -> N
 
 def test_evidence_is_of_a_formula_and_not_of_its_words(write: Write) -> None:
     digests = []
-    for old, new in (("", ""), ("it is the sum", "the sum"), ("k <= N", "k <= N + 1"), ("alpha*G*k", "2*alpha*G*k")):
+    for old, new in (
+        ("", ""),
+        ("it is the sum", "the sum"),
+        ("k <= N", "k <= N + 1"),
+        ("alpha*G*k", "2*alpha*G*k"),
+    ):
         claim = next(iter(loaded(write, SOUND.replace(old, new)).claims()))
         digests.append(claim.glossary.digest)
     assert digests[0] == digests[1]

@@ -24,27 +24,53 @@ Content = tuple[object, ...]  # all that a statement says, however it came to be
 
 def content(said: Statement) -> Content:
     words = None if said.words is None else " ".join(said.words.split())
-    sides = (said.lhs or said.quantity, said.relation, said.rhs) if words is None else (said.quantity, None, None)
-    conditions = (said.let, said.requires, said.assumes, tuple(said.domains.items()), tuple(sorted(said.hides)))
+    sides = (
+        (said.lhs or said.quantity, said.relation, said.rhs)
+        if words is None
+        else (said.quantity, None, None)
+    )
+    conditions = (
+        said.let,
+        said.requires,
+        said.assumes,
+        tuple(said.domains.items()),
+        tuple(sorted(said.hides)),
+    )
     return (*sides, words, *conditions, tuple(said.reading.items()))
 
 
 @cache
 def tags_of_papers() -> dict[str, Assumption]:
     """Tags of all papers, those that a paper declares included."""
-    return {name: said for paper in load_specs().papers.values() for name, said in paper.vocabulary.assumptions.items()}
+    return {
+        name: said
+        for paper in load_specs().papers.values()
+        for name, said in paper.vocabulary.assumptions.items()
+    }
 
 
 def read_back(shown: str, quantities: frozenset[str]) -> Content:
     """What a reader of the lines makes of them, with the formula language and nothing else."""
     lines = shown.splitlines()
-    after = {word: [line[len(word) + 1 :] for line in lines if line.startswith(f"{word} ")] for word in WORDS}
-    let = tuple((name, parse(value)) for name, _, value in (text.partition(" = ") for text in after["with"]))
+    after = {
+        word: [line[len(word) + 1 :] for line in lines if line.startswith(f"{word} ")]
+        for word in WORDS
+    }
+    let = tuple(
+        (name, parse(value))
+        for name, _, value in (text.partition(" = ") for text in after["with"])
+    )
     conditions = tuple(map(parse_relation, after["if"]))
     assumed = tuple(parse_tag(text, tags_of_papers()) for text in after["assuming"])
-    domains = tuple((name, parse_domain(rest)) for name, _, rest in (text.partition(" ") for text in after["where"]))
+    domains = tuple(
+        (name, parse_domain(rest))
+        for name, _, rest in (text.partition(" ") for text in after["where"])
+    )
     hidden = tuple(after["constant may depend on"])
-    reading = tuple((name, choice) for name, _, choice in (text.partition(" = ") for text in after["reading"]))
+    reading = tuple(
+        (name, choice)
+        for name, _, choice in (text.partition(" = ") for text in after["reading"])
+    )
     belongs = (let, conditions, assumed, domains, hidden, reading)
     if words := after["in words:"]:
         return (next(iter(after["measured:"]), None), None, None, words[0], *belongs)
@@ -52,11 +78,24 @@ def read_back(shown: str, quantities: frozenset[str]) -> Content:
     assert found, lines[0]
     left = found["left"] if found["left"] in quantities else parse(found["left"])
     order = _ORDER.fullmatch(found["right"]) if found["relation"] == "=" else None
-    relation, right = (order["order"], order["inside"]) if order else (found["relation"], found["right"])
+    relation, right = (
+        (order["order"], order["inside"])
+        if order
+        else (found["relation"], found["right"])
+    )
     return (left, relation, parse(right), None, *belongs)
 
 
-WORDS = ("in words:", "with", "if", "assuming", "where", "measured:", "constant may depend on", "reading")
+WORDS = (
+    "in words:",
+    "with",
+    "if",
+    "assuming",
+    "where",
+    "measured:",
+    "constant may depend on",
+    "reading",
+)
 
 
 def shown_formulas(said: Statement) -> Iterator[tuple[str, object]]:
@@ -69,14 +108,25 @@ def shown_formulas(said: Statement) -> Iterator[tuple[str, object]]:
             assert said.measured is None or left.rstrip() == said.measured.latex
         else:
             yield left, normal(said.lhs)
-        yield right.removesuffix(r"\right)") if sign.endswith("(") else right, normal(said.rhs)
+        yield (
+            right.removesuffix(r"\right)") if sign.endswith("(") else right,
+            normal(said.rhs),
+        )
     letter = {name: f"{said.symbols[name].latex} = " for name, _ in said.let}
-    for line, (name, value) in zip([line for line in lines if line.word == "with"], said.let, strict=True):
+    for line, (name, value) in zip(
+        [line for line in lines if line.word == "with"], said.let, strict=True
+    ):
         assert line.latex.startswith(letter[name])
         yield line.latex.removeprefix(letter[name]), normal(value)
-    for line, condition in zip([line for line in lines if line.word == "if"], said.requires, strict=True):
+    for line, condition in zip(
+        [line for line in lines if line.word == "if"], said.requires, strict=True
+    ):
         yield line.latex, normal(condition)
-    for line, domain in zip([line for line in lines if line.word == "where"], said.domains.values(), strict=True):
+    for line, domain in zip(
+        [line for line in lines if line.word == "where"],
+        said.domains.values(),
+        strict=True,
+    ):
         shown_parts = line.latex.split(r",\ ") if domain.constraints else []
         yield from zip(shown_parts, map(normal, domain.constraints), strict=True)
 
@@ -109,7 +159,9 @@ def test_every_statement_that_is_shown_reads_back_as_the_one_that_was_judged(
 ) -> None:
     assert len(all_statements) > 400
     for _, said, quantities in all_statements:
-        assert read_back("\n".join(map(str, display(said))), quantities) == content(said), said.reference
+        assert read_back("\n".join(map(str, display(said))), quantities) == content(
+            said
+        ), said.reference
 
 
 def test_every_formula_that_is_typeset_reads_back_as_the_one_that_was_judged(
@@ -121,7 +173,9 @@ def test_every_formula_that_is_typeset_reads_back_as_the_one_that_was_judged(
         letters = {name: said.symbols[name].latex for name in said.domains}
         functions = {name: function.latex for name, function in said.functions.items()}
         for shown, judged in shown_formulas(said):
-            assert Reader(shown, letters, functions).whole() == judged, f"{said.reference}: {shown}"
+            assert Reader(shown, letters, functions).whole() == judged, (
+                f"{said.reference}: {shown}"
+            )
             read += 1
     assert read > 5000
 
@@ -139,7 +193,9 @@ def test_every_formula_that_is_typeset_reads_back_as_the_one_that_was_judged(
         (r"\lfloor a \rfloor", "ceil(a)"),
     ],
 )
-def test_the_reader_sees_a_bracket_or_a_function_that_is_wrong(shown: str, meant: str) -> None:
+def test_the_reader_sees_a_bracket_or_a_function_that_is_wrong(
+    shown: str, meant: str
+) -> None:
     assert Reader(shown, {}, {}).whole() != normal(parse(meant))
 
 
@@ -156,12 +212,16 @@ def test_two_different_statements_are_never_shown_alike(
     meant: dict[tuple[str, str], set[Content]] = defaultdict(set)
     for paper, said, _ in all_statements:
         lines = display(said)
-        shown = statement_in_line(AmendmentResult(display=lines, status="proved", why=""))
+        shown = statement_in_line(
+            AmendmentResult(display=lines, status="proved", why="")
+        )
         meant[paper, shown].add(content(said))
     assert not [shown for shown, contents in meant.items() if len(contents) > 1]
 
 
-def test_no_two_letters_of_a_statement_look_alike(all_statements: list[tuple[str, Statement, frozenset[str]]]) -> None:
+def test_no_two_letters_of_a_statement_look_alike(
+    all_statements: list[tuple[str, Statement, frozenset[str]]],
+) -> None:
     for _, said, _ in all_statements:
         letters = [said.symbols[name].latex for name in said.domains]
         assert len(letters) == len(set(letters)), said.reference
@@ -175,9 +235,14 @@ def test_no_two_letters_of_a_statement_look_alike(all_statements: list[tuple[str
         ("theorem-4-dp", "if", "epsilon <= 7/3*log(1/delta)"),
     ],
 )
-def test_a_corrected_statement_has_its_own_definitions_and_conditions(claim: str, word: str, line: str) -> None:
+def test_a_corrected_statement_has_its_own_definitions_and_conditions(
+    claim: str, word: str, line: str
+) -> None:
     spec = load_specs().claim(f"tran2022:{claim}")
-    corrected, printed = display(spec.statement(None, "amended")), display(spec.statement())
+    corrected, printed = (
+        display(spec.statement(None, "amended")),
+        display(spec.statement()),
+    )
     assert line in texts(corrected, word)  # type: ignore[arg-type]  # one of the words
     assert line not in texts(printed, word)  # type: ignore[arg-type]  # one of the words
 

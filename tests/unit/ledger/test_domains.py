@@ -10,9 +10,14 @@ from tests.for_each import for_each
 
 def test_kind_and_comparisons() -> None:
     assert parse_domain("integer") == Domain("integer")
-    assert parse_domain("real, 0 < alpha <= 1") == Domain("real", (parse_relation("0 < alpha <= 1"),))
+    assert parse_domain("real, 0 < alpha <= 1") == Domain(
+        "real", (parse_relation("0 < alpha <= 1"),)
+    )
     two = parse_domain(" integer , t >= 1 , t <= min(T, 2*N)")
-    assert two.constraints == (parse_relation("t >= 1"), parse_relation("t <= min(T, 2*N)"))
+    assert two.constraints == (
+        parse_relation("t >= 1"),
+        parse_relation("t <= min(T, 2*N)"),
+    )
     assert two.names == {"t", "T", "N"}
 
 

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.ledger.errors import FormulaError, Place, Problems, SpecError, UnknownClaim, printable, shown, suggest
+from dpverify.ledger.errors import (
+    FormulaError,
+    Place,
+    Problems,
+    SpecError,
+    UnknownClaim,
+    printable,
+    shown,
+    suggest,
+)
 from tests.for_each import for_each
 
 
@@ -38,7 +47,9 @@ def test_shown(value: object, text: str) -> None:
 
 
 def test_an_error_is_one_line_of_five_parts() -> None:
-    error = SpecError("specs/x/claims.toml", "lemma-2\n", "requires[0]", "'a'", "a rule")
+    error = SpecError(
+        "specs/x/claims.toml", "lemma-2\n", "requires[0]", "'a'", "a rule"
+    )
     assert str(error) == r"specs/x/claims.toml: lemma-2\n: requires[0]: 'a': a rule"
     assert str(SpecError("f", "", "", "", "a rule")) == "f: a rule"
 
@@ -55,12 +66,18 @@ def test_no_more_problems_are_made_than_fit_and_the_last_of_them_is_raised() -> 
 
 
 def test_each_part_of_an_error_is_cut_at_400_letters() -> None:
-    assert str(SpecError("f", "", "", "x" * 401, "y" * 400)) == f"f: {'x' * 400}...: {'y' * 400}"
+    assert (
+        str(SpecError("f", "", "", "x" * 401, "y" * 400))
+        == f"f: {'x' * 400}...: {'y' * 400}"
+    )
 
 
 def test_places_make_errors() -> None:
     place = Place("file").in_record("lemma-2").at("printed")
-    assert str(place.formula_error(FormulaError("a b", "bad"))) == "file: lemma-2: printed: 'a b': bad"
+    assert (
+        str(place.formula_error(FormulaError("a b", "bad")))
+        == "file: lemma-2: printed: 'a b': bad"
+    )
     assert place.in_record("lemma-3").field == ""
 
 

@@ -55,10 +55,15 @@ def said(specs: Specs) -> list[object]:
             list(claim.statements()),
         )
         for claim in specs.claims()
-    ] + [(paper.info, paper.chapters, paper.strict_pins, paper.vocabulary) for paper in specs.papers.values()]
+    ] + [
+        (paper.info, paper.chapters, paper.strict_pins, paper.vocabulary)
+        for paper in specs.papers.values()
+    ]
 
 
-def test_the_records_of_all_papers_come_back_as_they_were(tmp_path: Path, parsed: list[str]) -> None:
+def test_the_records_of_all_papers_come_back_as_they_were(
+    tmp_path: Path, parsed: list[str]
+) -> None:
     folder = tmp_path / "specs"
     shutil.copytree(bundled_specs(), folder)
     first = load_specs(folder)
@@ -68,7 +73,9 @@ def test_the_records_of_all_papers_come_back_as_they_were(tmp_path: Path, parsed
     assert parsed == []
 
 
-def test_a_change_of_a_file_is_seen_even_if_its_size_and_times_stay(folder: Path, parsed: list[str]) -> None:
+def test_a_change_of_a_file_is_seen_even_if_its_size_and_times_stay(
+    folder: Path, parsed: list[str]
+) -> None:
     load_specs(folder)
     file = folder / "toy2024" / "claims.toml"
     before = file.stat()
@@ -89,23 +96,33 @@ def test_a_file_that_comes_or_goes_is_seen(folder: Path) -> None:
     assert not any(claim.verdicts for claim in load_specs(folder).claims())
 
 
-def test_files_that_break_a_rule_are_checked_each_time(folder: Path, parsed: list[str]) -> None:
+def test_files_that_break_a_rule_are_checked_each_time(
+    folder: Path, parsed: list[str]
+) -> None:
     file = folder / "toy2024" / "claims.toml"
-    file.write_text(file.read_text(encoding="utf-8") + "\nunknown = 1\n", encoding="utf-8")
+    file.write_text(
+        file.read_text(encoding="utf-8") + "\nunknown = 1\n", encoding="utf-8"
+    )
     for _ in range(2):
         with pytest.raises(SpecError, match="unknown"):
             load_specs(folder)
     assert parsed == []
 
 
-def test_other_rules_check_again(folder: Path, parsed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_rules_check_again(
+    folder: Path, parsed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     load_specs(folder)
-    monkeypatch.setattr(files, "_rules", lambda: Snapshot("another version of the ledger", 0))
+    monkeypatch.setattr(
+        files, "_rules", lambda: Snapshot("another version of the ledger", 0)
+    )
     load_specs(folder)
     assert parsed == ["toy2024", "toy2024"]
 
 
-def test_the_rules_are_the_code_of_the_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rules_are_the_code_of_the_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     copy = tmp_path / "ledger"
     shutil.copytree(files.PACKAGE, copy)
     for file in files.PACKAGE.parent.glob("*.py"):
@@ -131,7 +148,9 @@ def test_what_rules_newer_than_this_process_accept_is_not_kept(
 def test_records_that_json_would_change_are_not_kept(folder: Path) -> None:
     (spec,) = load_specs(folder).papers.values()
     claims = ClaimsFile(paper=spec.info, symbols={}, claim=[])
-    strange = msgspec.structs.replace(claims, paper=msgspec.structs.replace(spec.info, title=float("inf")))
+    strange = msgspec.structs.replace(
+        claims, paper=msgspec.structs.replace(spec.info, title=float("inf"))
+    )
     for key, file in (("plain", claims), ("strange", strange)):
         records = files.PaperRecords(
             claims=file,
@@ -146,18 +165,24 @@ def test_records_that_json_would_change_are_not_kept(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links")
-def test_a_change_behind_a_link_to_a_folder_is_seen(folder: Path, tmp_path: Path) -> None:
+def test_a_change_behind_a_link_to_a_folder_is_seen(
+    folder: Path, tmp_path: Path
+) -> None:
     (folder / "toy2024").rename(tmp_path / "elsewhere")
     (folder / "toy2024").symlink_to(tmp_path / "elsewhere")
     title = load_specs(folder).papers["toy2024"].info.title
     file = tmp_path / "elsewhere" / "claims.toml"
-    file.write_text(file.read_text(encoding="utf-8").replace(title, title[::-1]), encoding="utf-8")
+    file.write_text(
+        file.read_text(encoding="utf-8").replace(title, title[::-1]), encoding="utf-8"
+    )
     assert load_specs(folder).papers["toy2024"].info.title == title[::-1]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links")
 @pytest.mark.parametrize("becomes", ["folder", "link", "nothing"])
-def test_a_file_that_becomes_something_else_is_an_error_though_its_records_are_kept(folder: Path, becomes: str) -> None:
+def test_a_file_that_becomes_something_else_is_an_error_though_its_records_are_kept(
+    folder: Path, becomes: str
+) -> None:
     load_specs(folder)
     file = folder / "toy2024" / "claims.toml"
     file.rename(folder / "claims.toml")
@@ -177,7 +202,9 @@ def test_the_name_of_the_folder_counts(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"damaged"])
-def test_damaged_records_are_read_again(folder: Path, parsed: list[str], content: bytes) -> None:
+def test_damaged_records_are_read_again(
+    folder: Path, parsed: list[str], content: bytes
+) -> None:
     first = said(load_specs(folder))
     for file in default_store().with_suffix(".cache").iterdir():
         file.write_bytes(content)
@@ -185,7 +212,9 @@ def test_damaged_records_are_read_again(folder: Path, parsed: list[str], content
     assert parsed == ["toy2024", "toy2024"]
 
 
-def test_records_of_another_form_are_read_again(folder: Path, parsed: list[str]) -> None:
+def test_records_of_another_form_are_read_again(
+    folder: Path, parsed: list[str]
+) -> None:
     first = said(load_specs(folder))
     for file in default_store().with_suffix(".cache").iterdir():
         kind, key, _ = file.name.split(".")

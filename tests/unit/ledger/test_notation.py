@@ -9,7 +9,11 @@ Write = Callable[..., Path]
 
 
 def rows(text: str) -> list[list[str]]:
-    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in text.splitlines() if line[:1] == "|"]
+    return [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for line in text.splitlines()
+        if line[:1] == "|"
+    ]
 
 
 def test_one_row_per_api_name_then_the_nameless(write: Write) -> None:
@@ -25,7 +29,16 @@ def test_one_row_per_api_name_then_the_nameless(write: Write) -> None:
     text = notation_markdown(load_specs(write(*edits, key="other")))
     head, _, *body = rows(text)
     assert head == ["API name", "other", "toy2024", "meaning", "domain"]
-    assert [row[0] for row in body] == ["`alpha`", "`lipschitz`", "`n_examples`", "`steps`", "", "", "", ""]
+    assert [row[0] for row in body] == [
+        "`alpha`",
+        "`lipschitz`",
+        "`n_examples`",
+        "`steps`",
+        "",
+        "",
+        "",
+        "",
+    ]
     assert body[1][1] == r"$\Vert g\Vert$ `G`"
     assert body[2] == [
         "`n_examples`",
@@ -34,7 +47,13 @@ def test_one_row_per_api_name_then_the_nameless(write: Write) -> None:
         r"examples \| 2\*\*n rows of data; examples",
         "`integer, N >= 2`; `integer, N >= 1`",
     ]
-    assert body[4] == ["", "$V$ `V`", "", "nodes that an example reaches", "`real, V >= 0`"]
+    assert body[4] == [
+        "",
+        "$V$ `V`",
+        "",
+        "nodes that an example reaches",
+        "`real, V >= 0`",
+    ]
     assert "- **toy2024**: A toy paper (Nowhere 2024)" in text
     assert text.endswith("|\n")
 
@@ -42,12 +61,19 @@ def test_one_row_per_api_name_then_the_nameless(write: Write) -> None:
 def test_two_letters_for_one_name_share_a_cell(write: Write) -> None:
     edit = ('meaning = "twice that"', 'meaning = "twice that"\napi = "steps"')
     body = rows(notation_markdown(load_specs(write(edit))))
-    assert ["`steps`", "$T$ `T`; $W$ `W`", "steps; twice that", "`integer, T >= N`; `real`"] in body
+    assert [
+        "`steps`",
+        "$T$ `T`; $W$ `W`",
+        "steps; twice that",
+        "`integer, T >= N`; `real`",
+    ] in body
 
 
 def test_deterministic(write: Write) -> None:
     folder = write()
-    assert notation_markdown(load_specs(folder)) == notation_markdown(load_specs(folder))
+    assert notation_markdown(load_specs(folder)) == notation_markdown(
+        load_specs(folder)
+    )
 
 
 def test_writing(write: Write) -> None:
@@ -60,4 +86,6 @@ def test_writing(write: Write) -> None:
 def test_the_committed_table_is_that_of_the_specs() -> None:
     committed = (bundled_specs() / "notation.md").read_text(encoding="utf-8")
     again = 'python -c "from dpverify.ledger import write_notation; write_notation()"'
-    assert committed == notation_markdown(load_specs()), f"specs/notation.md is out of date; run {again}"
+    assert committed == notation_markdown(load_specs()), (
+        f"specs/notation.md is out of date; run {again}"
+    )

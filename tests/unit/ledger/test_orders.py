@@ -10,11 +10,13 @@ PRINTED_ORDER = re.compile(r"O\}?\s*(\\left|\\[bB]igg?)?\s*\(")
 ABOUT_SOMETHING_ELSE = {
     "zhang2021:section-1-1-e-3-time",  # that a given order is exponential
     "zhang2021:section-1-1-gap-p-1",  # that one rate is larger than another
-    "zhang2021:section-1-2-p-2-regime",  # that two printed rates are the same where n = d
+    # that two printed rates are the same where n = d
+    "zhang2021:section-1-2-p-2-regime",
     "zhang2021:theorem-3-2-stages",  # the choice of K
     "zhang2021:theorem-3-4-case",  # which of two terms is larger
     "zhang2021:theorem-3-4-other-case",
-    "zhang2021:remark-6-p-1-rate",  # whether two places of the paper print the same rate
+    # whether two places of the paper print the same rate
+    "zhang2021:remark-6-p-1-rate",
     "zhang2021:remark-6-p-2-rate",
     "zhang2021:remark-6-p-2-ball",
 }

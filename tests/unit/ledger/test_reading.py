@@ -22,7 +22,9 @@ def test_no_cycle() -> None:
         ({"x": ["c"], "c": ["b"], "b": ["a"], "a": ["c"]}, ("a", "c", "b")),
     ],
 )
-def test_a_cycle_is_named_in_the_direction_of_use(graph: dict[str, list[str]], cycle: tuple[str, ...]) -> None:
+def test_a_cycle_is_named_in_the_direction_of_use(
+    graph: dict[str, list[str]], cycle: tuple[str, ...]
+) -> None:
     assert find_cycle(graph) == cycle
     for here, there in zip(cycle, cycle[1:] + cycle[:1], strict=True):
         assert there in graph[here]

@@ -21,4 +21,6 @@ def test_a_record_is_indented_by_one_and_ends_a_line() -> None:
 
 def test_a_field_that_is_not_there_is_refused() -> None:
     with pytest.raises(msgspec.ValidationError, match="unknown field `more`"):
-        msgspec.json.decode(TEXT.replace(b'"arity": 2', b'"arity": 2, "more": 1'), type=Function)
+        msgspec.json.decode(
+            TEXT.replace(b'"arity": 2', b'"arity": 2, "more": 1'), type=Function
+        )

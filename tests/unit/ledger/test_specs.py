@@ -15,8 +15,18 @@ Write = Callable[..., Path]
 @pytest.fixture
 def specs(write: Write) -> Specs:
     write()
-    edits = (('key = "toy2024"', 'key = "other"'), ('id = "algorithm-1-range"', 'id = "remark-9"'))
-    return load_specs(write(*edits, ('"toy2024:proposition-1"', '"proposition-1"'), verdict_edits=REMARK, key="other"))
+    edits = (
+        ('key = "toy2024"', 'key = "other"'),
+        ('id = "algorithm-1-range"', 'id = "remark-9"'),
+    )
+    return load_specs(
+        write(
+            *edits,
+            ('"toy2024:proposition-1"', '"proposition-1"'),
+            verdict_edits=REMARK,
+            key="other",
+        )
+    )
 
 
 REMARK = (('claim = "algorithm-1-range"', 'claim = "remark-9"'),)
@@ -40,9 +50,9 @@ def test_uses_without_a_paper_stay_in_the_paper(specs: Specs) -> None:
 
 
 def test_no_pattern_is_every_claim_in_order(specs: Specs) -> None:
-    assert keys(specs) == [f"other:{n}" for n in ("proposition-1", "lemma-2", "remark-9")] + [
-        f"toy2024:{n}" for n in ("proposition-1", "lemma-2", "algorithm-1-range")
-    ]
+    assert keys(specs) == [
+        f"other:{n}" for n in ("proposition-1", "lemma-2", "remark-9")
+    ] + [f"toy2024:{n}" for n in ("proposition-1", "lemma-2", "algorithm-1-range")]
     assert keys(specs, paper="toy2024") == keys(specs)[3:]
 
 
@@ -53,7 +63,10 @@ def test_no_pattern_is_every_claim_in_order(specs: Specs) -> None:
         (["remark-9"], ["other:remark-9"]),
         (["lemma-*"], ["other:lemma-2", "toy2024:lemma-2"]),
         (["toy2024:*2"], ["toy2024:lemma-2"]),
-        (["remark-9", "other:*-9", "toy2024:lemma-2"], ["other:remark-9", "toy2024:lemma-2"]),
+        (
+            ["remark-9", "other:*-9", "toy2024:lemma-2"],
+            ["other:remark-9", "toy2024:lemma-2"],
+        ),
         (["toy2024:lemma-2", "other:remark-9"], ["other:remark-9", "toy2024:lemma-2"]),
     ],
 )
@@ -69,16 +82,26 @@ def test_select_within_a_paper(specs: Specs) -> None:
 @for_each(
     ("pattern", "paper", "rule"),
     [
-        ("lemma-2", None, "several papers have this claim; say which: other:lemma-2, toy2024:lemma-2"),
+        (
+            "lemma-2",
+            None,
+            "several papers have this claim; say which: other:lemma-2, toy2024:lemma-2",
+        ),
         ("remrak-9", None, "did you mean 'remark-9'"),
         ("toy2024:remark-9", None, "or 'other:remark-9'?"),
         ("remark-9", "toy2024", "unknown claim"),
         ("theorem-*", None, "unknown claim"),
-        ("lemma-2", "toy", "unknown paper; did you mean 'toy2024'?; known papers are other, toy2024"),
+        (
+            "lemma-2",
+            "toy",
+            "unknown paper; did you mean 'toy2024'?; known papers are other, toy2024",
+        ),
         ("lemma-2\n[", None, "unknown claim"),
     ],
 )
-def test_unknown_claims(specs: Specs, pattern: str, paper: str | None, rule: str) -> None:
+def test_unknown_claims(
+    specs: Specs, pattern: str, paper: str | None, rule: str
+) -> None:
     with pytest.raises(UnknownClaim) as caught:
         specs.select([pattern], paper)
     assert rule in str(caught.value)

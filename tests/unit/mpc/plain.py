@@ -10,7 +10,14 @@ import numpy as np
 
 from dpverify.kernels.typing import Indices
 from dpverify.mpc.fixed_point import MODULUS
-from dpverify.privacy.ratio_noise import CELL_BITS, FIRST_BITS, PLACE_BITS, SMOOTH_BITS, smoothed_noise, uniform_ratio
+from dpverify.privacy.ratio_noise import (
+    CELL_BITS,
+    FIRST_BITS,
+    PLACE_BITS,
+    SMOOTH_BITS,
+    smoothed_noise,
+    uniform_ratio,
+)
 
 DRAWN = FIRST_BITS + CELL_BITS + PLACE_BITS
 
@@ -40,7 +47,10 @@ class PlainMpc:
 
 def signed(values: Any) -> Indices:
     """Integers modulo p, those in its upper half as negative ones."""
-    whole: Indices = np.array([v - MODULUS if v > MODULUS // 2 else v for v in values % MODULUS], dtype=np.int64)
+    whole: Indices = np.array(
+        [v - MODULUS if v > MODULUS // 2 else v for v in values % MODULUS],
+        dtype=np.int64,
+    )
     return whole
 
 
@@ -59,8 +69,12 @@ def twin(given: list[Indices], size: int) -> list[int]:
     for at in range(0, len(given), 4):
         pairs = given[at].reshape(-1, DRAWN)
         cut = (FIRST_BITS, FIRST_BITS + CELL_BITS)
-        sizes = [s for row in pairs if (s := uniform_ratio(*np.split(row, cut))) is not None][: size - len(found)]
+        sizes = [
+            s for row in pairs if (s := uniform_ratio(*np.split(row, cut))) is not None
+        ][: size - len(found)]
         rest = given[at + 3].reshape(-1, 1 + 2 * SMOOTH_BITS)
         for s, row in zip(sizes, rest, strict=True):
-            found.append(smoothed_noise(s, int(row[0]), row[1:].reshape(2, SMOOTH_BITS)))
+            found.append(
+                smoothed_noise(s, int(row[0]), row[1:].reshape(2, SMOOTH_BITS))
+            )
     return found

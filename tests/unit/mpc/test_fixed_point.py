@@ -12,7 +12,15 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Indices
-from dpverify.mpc.fixed_point import DEVIATIONS, MODULUS, RANGE, Inside, choose_scale, encode, largest_sigma
+from dpverify.mpc.fixed_point import (
+    DEVIATIONS,
+    MODULUS,
+    RANGE,
+    Inside,
+    choose_scale,
+    encode,
+    largest_sigma,
+)
 from dpverify.mpc.noise import CHUNK, binomial_noise, own_noise
 from dpverify.mpc.session import Session
 from dpverify.privacy.binomial_noise import FINE_BITS, WHOLE_BITS
@@ -23,9 +31,16 @@ BITS = WHOLE_BITS + 2 * FINE_BITS
 
 def noise_of(bits: Indices) -> Indices:
     """Noise of coordinates whose shared bits are known, shape (size, BITS)."""
-    taken = iter(np.split(bits.reshape(-1), range(CHUNK * BITS, bits.size, CHUNK * BITS)))
-    mpc = SimpleNamespace(np_random_bits=lambda field, count: next(taken)[:count], np_concatenate=np.concatenate)
-    found: Indices = binomial_noise(mpc, SimpleNamespace(array=lambda weights: weights), len(bits)).astype(np.int64)
+    taken = iter(
+        np.split(bits.reshape(-1), range(CHUNK * BITS, bits.size, CHUNK * BITS))
+    )
+    mpc = SimpleNamespace(
+        np_random_bits=lambda field, count: next(taken)[:count],
+        np_concatenate=np.concatenate,
+    )
+    found: Indices = binomial_noise(
+        mpc, SimpleNamespace(array=lambda weights: weights), len(bits)
+    ).astype(np.int64)
     return found
 
 
@@ -39,17 +54,30 @@ def test_a_partys_own_noise_is_rounded_to_the_nearest_unit() -> None:
 def test_each_shared_bit_weighs_what_the_law_says() -> None:
     """Without any bit the noise is the least; each single bit adds its weight, and all of them give the largest."""
     whole, fine = 1 << FINE_BITS, [1 << i for i in range(FINE_BITS)]
-    found = noise_of(np.vstack([np.zeros((1, BITS), np.int64), np.ones((1, BITS), np.int64), np.eye(BITS, dtype=int)]))
+    found = noise_of(
+        np.vstack(
+            [
+                np.zeros((1, BITS), np.int64),
+                np.ones((1, BITS), np.int64),
+                np.eye(BITS, dtype=int),
+            ]
+        )
+    )
     most = whole * WHOLE_BITS // 2 + whole - 1
     assert (found[0], found[1]) == (-most, most)
     assert sorted(found[2:] + most) == sorted([whole] * WHOLE_BITS + 2 * fine)
 
 
 @for_each("parties", [3, 16])
-def test_values_up_to_the_range_are_taken_and_sums_of_all_stay_below_it(parties: int) -> None:
+def test_values_up_to_the_range_are_taken_and_sums_of_all_stay_below_it(
+    parties: int,
+) -> None:
     most = RANGE // (2 * parties)
     near = most - most % 64  # a float holds it
-    assert encode(np.array([float(near), -float(near)]), 1.0, parties).tolist() == [near, -near]
+    assert encode(np.array([float(near), -float(near)]), 1.0, parties).tolist() == [
+        near,
+        -near,
+    ]
     with pytest.raises(ArgumentError, match="fixed-point range"):
         encode(np.array([0.0, -1.001 * most]), 1.0, parties)
     session = object.__new__(Session)
@@ -64,7 +92,9 @@ def test_values_up_to_the_range_are_taken_and_sums_of_all_stay_below_it(parties:
 
 @for_each("noise", get_args(Inside))
 @for_each("dimension", [1, 7, 123])
-def test_the_largest_sigma_is_taken_and_more_is_refused(noise: Inside, dimension: int) -> None:
+def test_the_largest_sigma_is_taken_and_more_is_refused(
+    noise: Inside, dimension: int
+) -> None:
     most = largest_sigma(noise, dimension)
     assert choose_scale(noise, 2.0, most, 3, dimension, 20).inside == noise
     with pytest.raises(ArgumentError, match=f"must be at most .* for noise={noise}"):
@@ -85,7 +115,9 @@ def test_values_beyond_the_range_and_noise_below_the_resolution_are_refused() ->
     with pytest.raises(ArgumentError, match="beyond the fixed-point range"):
         choose_scale("shares", 1.0, 1e12, 3, 4, 24)
     for noise in DEVIATIONS:
-        with pytest.raises(ArgumentError, match=rf"must be at most .* for noise={noise}"):
+        with pytest.raises(
+            ArgumentError, match=rf"must be at most .* for noise={noise}"
+        ):
             choose_scale(noise, 1.0, 4000.0, 3, 4, 24)
 
 

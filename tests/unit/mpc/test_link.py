@@ -103,14 +103,27 @@ def strangers(peers: Any) -> dict[str, bytes]:
 
 
 NAMES = [
-    *("http", "tls", "ssh", "two bytes", "one byte", "itself", "no party", "zeros", "another label", "too long"),
+    *(
+        "http",
+        "tls",
+        "ssh",
+        "two bytes",
+        "one byte",
+        "itself",
+        "no party",
+        "zeros",
+        "another label",
+        "too long",
+    ),
     *("4 GiB", "no JSON", "no pair", "no mapping", "deep", "bytes"),
 ]
 
 
 @for_each("size", [1, 7, 1 << 20])
 @for_each("name", NAMES)
-def test_a_stranger_is_dropped_and_the_run_goes_on(name: str, size: int, mpyc: ModuleType) -> None:
+def test_a_stranger_is_dropped_and_the_run_goes_on(
+    name: str, size: int, mpyc: ModuleType
+) -> None:
     """However its bytes are cut."""
     peers = make_peers(mpyc)
     link, transport = connect(peers)
@@ -151,13 +164,17 @@ def test_a_stranger_that_says_nothing_is_dropped_for_further_ones(peers: Any) ->
     from dpverify.mpc.links import MAX_STRANGERS
 
     silent = [connect(peers) for _ in range(MAX_STRANGERS + 5)]
-    assert [transport.closed for _, transport in silent] == [True] * 5 + [False] * MAX_STRANGERS
+    assert [transport.closed for _, transport in silent] == [True] * 5 + [
+        False
+    ] * MAX_STRANGERS
     assert len(peers.made) == MAX_STRANGERS
 
 
 @for_each("numbers", [0, 4, MOST_INSIDE + 1, MOST_NUMBERS, 10**7, 10**12])
 @for_each("mine", [True, False])
-def test_a_message_may_be_as_long_as_what_is_announced(numbers: int, mine: bool, mpyc: ModuleType) -> None:
+def test_a_message_may_be_as_long_as_what_is_announced(
+    numbers: int, mine: bool, mpyc: ModuleType
+) -> None:
     peers = make_peers(mpyc)
     from dpverify.mpc.links import HEADER, OPENS
 
@@ -174,7 +191,10 @@ def test_a_message_may_be_as_long_as_what_is_announced(numbers: int, mine: bool,
     assert not peers.failed.done()
     link.bytes.clear()
     link.data_received(HEADER.pack(6, most + 1) + b"x" * 100)
-    assert peers.failed.result() == f"party 0 sent a message of {most + 1} bytes, and {most} is the most"
+    assert (
+        peers.failed.result()
+        == f"party 0 sent a message of {most + 1} bytes, and {most} is the most"
+    )
     assert transport.closed
     assert not link.bytes
 
@@ -191,8 +211,12 @@ def test_messages_of_our_own_are_short(label: int, mpyc: ModuleType) -> None:
     assert transport.closed
 
 
-@pytest.mark.parametrize(("inside", "size"), [(None, 70_000), ("bits", 300), ("ratio", 300)])
-def test_no_message_of_a_run_is_longer_than_the_limit(inside: str | None, size: int) -> None:
+@pytest.mark.parametrize(
+    ("inside", "size"), [(None, 70_000), ("bits", 300), ("ratio", 300)]
+)
+def test_no_message_of_a_run_is_longer_than_the_limit(
+    inside: str | None, size: int
+) -> None:
     """The limit is reached: 8 bytes a number, and 256 bits of 256 coordinates at a time."""
     body = (
         "from dpverify.mpc import links\nfrom dpverify.mpc.fixed_point import MOST_INSIDE\n"

@@ -25,14 +25,21 @@ FAILS = "print('Traceback', file=sys.stderr); print('party 1 has a NaN', file=sy
 PAD = b" " * (1 << 20)  # more than a pipe holds
 
 
-def run(programs: Sequence[str], code: str = READS, step: int = 100) -> list[list[bytes]]:
+def run(
+    programs: Sequence[str], code: str = READS, step: int = 100
+) -> list[list[bytes]]:
     """Run a program in each party; no process is left."""
     ticks = count(step=step)
 
     def clock() -> float:
         """Stand still until all have ended or stopped that do so by themselves."""
-        still = sum(party.process.poll() is None and not party.is_stopped for party in processes.parties)
-        if still > sum(HANGS in program for program in programs if STOPS not in program):
+        still = sum(
+            party.process.poll() is None and not party.is_stopped
+            for party in processes.parties
+        )
+        if still > sum(
+            HANGS in program for program in programs if STOPS not in program
+        ):
             return 0.0
         time = next(ticks)
         assert time <= 50 * step, "the run continues long after its time limits"
@@ -44,7 +51,9 @@ def run(programs: Sequence[str], code: str = READS, step: int = 100) -> list[lis
             return list(processes.lines())
         finally:
             processes.__exit__()
-            assert all(party.process.returncode is not None for party in processes.parties)
+            assert all(
+                party.process.returncode is not None for party in processes.parties
+            )
 
 
 def test_all_read_what_they_are_fed_and_their_lines_come_together() -> None:
@@ -57,15 +66,26 @@ def test_all_read_what_they_are_fed_and_their_lines_come_together() -> None:
         ([HANGS, FAILS, HANGS], "party 1 has a NaN"),
         ([FAILS, FAILS, "raise SystemExit('another reason')"], "party 1 has a NaN"),
         ([HANGS, "raise SystemExit(3)", HANGS], "party 1 died, with exit code 3"),
-        ([HANGS, "import os; os.kill(os.getpid(), 9)", HANGS], "party 1 died, with exit code -9"),
+        (
+            [HANGS, "import os; os.kill(os.getpid(), 9)", HANGS],
+            "party 1 died, with exit code -9",
+        ),
         ([HANGS, STOPS, HANGS], "party 1 was stopped for 30 s"),
         ([STOPS, STOPS, STOPS], "party 0 was stopped for 30 s"),
-        ([WRITES + "; " + HANGS, WRITES + "; " + STOPS, WRITES + "; " + HANGS], "party 1 was stopped for 30 s"),
-        ([WRITES, WRITES, WRITES + "; " + HANGS], "party 2 did not end within 40 s of the others"),
+        (
+            [WRITES + "; " + HANGS, WRITES + "; " + STOPS, WRITES + "; " + HANGS],
+            "party 1 was stopped for 30 s",
+        ),
+        (
+            [WRITES, WRITES, WRITES + "; " + HANGS],
+            "party 2 did not end within 40 s of the others",
+        ),
         ([FAILS, STOPS, HANGS], "party 1 (has a NaN|was stopped for 30 s)"),
     ],
 )
-def test_all_are_ended_once_one_has_failed_or_was_stopped(programs: list[str], words: str) -> None:
+def test_all_are_ended_once_one_has_failed_or_was_stopped(
+    programs: list[str], words: str
+) -> None:
     with pytest.raises(PartyError, match=f"^{words}$"):
         run(programs)
 
@@ -77,7 +97,11 @@ def test_nobody_waits_for_a_party_that_does_not_read(code: str) -> None:
         processes.feed([PAD, PAD])
         if code != STOPS:
             os.kill(processes.parties[1].process.pid, 9)
-        words = "party [01] was stopped for 30 s" if code == STOPS else "party 1 died, with exit code -9"
+        words = (
+            "party [01] was stopped for 30 s"
+            if code == STOPS
+            else "party 1 died, with exit code -9"
+        )
         with pytest.raises(PartyError, match=f"^{words}$"):
             list(processes.lines())
 
@@ -100,6 +124,10 @@ def test_a_child_finds_dpverify_and_no_module_of_the_working_directory(
 ) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit('hostile')")
     monkeypatch.chdir(tmp_path)
-    command = python_command("import json, dpverify.mpc.fixed_point; print(sys.argv[1:])", "word")
+    command = python_command(
+        "import json, dpverify.mpc.fixed_point; print(sys.argv[1:])", "word"
+    )
     assert command[:2] == [sys.executable, "-P"]
-    assert run(["import json, dpverify.mpc.fixed_point; print(sys.flags.safe_path)"], step=0) == [[b"True"]]
+    assert run(
+        ["import json, dpverify.mpc.fixed_point; print(sys.flags.safe_path)"], step=0
+    ) == [[b"True"]]

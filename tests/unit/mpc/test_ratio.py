@@ -8,7 +8,15 @@ from scipy import stats
 
 from dpverify.kernels.typing import Indices
 from dpverify.mpc.fixed_point import MODULUS
-from dpverify.mpc.noise import CHUNK, MASK_BITS, compared, first_one, ratio_noise, shifted, unit_vector
+from dpverify.mpc.noise import (
+    CHUNK,
+    MASK_BITS,
+    compared,
+    first_one,
+    ratio_noise,
+    shifted,
+    unit_vector,
+)
 from dpverify.privacy.ratio_noise import (
     CELL_BITS,
     DEVIATION,
@@ -83,7 +91,8 @@ def test_the_numbers_follow_the_exact_law_and_a_planted_fault_is_seen() -> None:
     found = signed(run(ratio_noise(PlainMpc(np.random.default_rng(2)), None, count)))
     assert statistic(found) < limit
     assert statistic(np.rint(1.1 * found).astype(np.int64)) > limit
-    meant = stats.norm.cdf(stats.norm.ppf(np.cumsum(law())[:-1]) / 1.1)  # what the fault gives below each number
+    # what the fault gives below each number
+    meant = stats.norm.cdf(stats.norm.ppf(np.cumsum(law())[:-1]) / 1.1)
     shifted_chance = np.diff(np.concatenate(([0.0], meant, [1.0])))
     window = np.minimum((24.0 * np.cumsum(law())).astype(int), 23)
     chances = [np.bincount(window, weights=w) for w in (law(), shifted_chance)]
@@ -96,12 +105,27 @@ def test_the_numbers_follow_the_exact_law_and_a_planted_fault_is_seen() -> None:
 
 
 def test_division_by_a_power_of_two_is_exact_whatever_the_mask() -> None:
-    edges = [0, 1, (1 << SHIFT_BITS) - 1, 1 << SHIFT_BITS, (1 << 60) + 12345, MODULUS - 1, MODULUS - (1 << SHIFT_BITS)]
+    edges = [
+        0,
+        1,
+        (1 << SHIFT_BITS) - 1,
+        1 << SHIFT_BITS,
+        (1 << 60) + 12345,
+        MODULUS - 1,
+        MODULUS - (1 << SHIFT_BITS),
+    ]
     values = np.array(edges * 5, dtype=object)
-    masks = np.repeat([0, 1, (1 << SHIFT_BITS) - 1, MODULUS - 1, MODULUS], len(edges)).astype(object)
-    bits = np.array([[mask >> at & 1 for at in range(MASK_BITS)] for mask in masks.tolist()])
+    masks = np.repeat(
+        [0, 1, (1 << SHIFT_BITS) - 1, MODULUS - 1, MODULUS], len(edges)
+    ).astype(object)
+    bits = np.array(
+        [[mask >> at & 1 for at in range(MASK_BITS)] for mask in masks.tolist()]
+    )
     for told in ([bits], []):
-        found = run(shifted(PlainMpc(np.random.default_rng(4), told), None, values)) % MODULUS
+        found = (
+            run(shifted(PlainMpc(np.random.default_rng(4), told), None, values))
+            % MODULUS
+        )
         assert found.tolist() == [v >> SHIFT_BITS for v in values.tolist()]
 
 
@@ -112,7 +136,9 @@ def test_bits_are_compared_looked_up_and_searched(width: int) -> None:
     b[:10] = a[:10]
     bits, other = ((v[:, None] >> np.arange(width) & 1).astype(object) for v in (a, b))
     less, same = ((1 - bits) * other).astype(object), 1 - (bits - other) ** 2
-    assert np.array_equal(compared(mpc, less, same), np.stack((a < b, a == b), axis=1).astype(int))
+    assert np.array_equal(
+        compared(mpc, less, same), np.stack((a < b, a == b), axis=1).astype(int)
+    )
     if width <= 8:
         assert np.array_equal(unit_vector(mpc, bits), np.eye(1 << width, dtype=int)[a])
     first: NDArray[np.object_] = first_one(mpc, bits)
@@ -121,11 +147,16 @@ def test_bits_are_compared_looked_up_and_searched(width: int) -> None:
 
 
 @for_each(("size", "most"), [(1, 11.5), (30, 4.0), (1000, 3.0)])
-def test_the_masks_that_delta_pays_for_are_more_than_are_opened(size: int, most: float) -> None:
+def test_the_masks_that_delta_pays_for_are_more_than_are_opened(
+    size: int, most: float
+) -> None:
     """One for each pair and one for each number."""
     mpc = PlainMpc(np.random.default_rng(6))
     run(ratio_noise(mpc, None, size))
-    masks = sum(len(bits) for at, bits in enumerate(mpc.given) if at % 4 in {1, 2}) / MASK_BITS
+    masks = (
+        sum(len(bits) for at, bits in enumerate(mpc.given) if at % 4 in {1, 2})
+        / MASK_BITS
+    )
     assert masks / size < most < MASK_ERROR * 2.0**61
 
 

@@ -42,7 +42,12 @@ except PartyError as error:
 
 @contextmanager
 def running(
-    body: str, parties: int = 3, same: str = "{}", timeout: float = 60.0, patience: float = 60.0, late: str = "0"
+    body: str,
+    parties: int = 3,
+    same: str = "{}",
+    timeout: float = 60.0,
+    patience: float = 60.0,
+    late: str = "0",
 ) -> Iterator[list[subprocess.Popen[str]]]:
     """Start parties, each after ``late`` seconds, an expression; none is left. On a busy machine all may be silent."""
     held = [socket.create_server(("127.0.0.1", 0)) for _ in range(parties)]
@@ -50,11 +55,18 @@ def running(
     for s in held:
         s.close()
     program = PARTY.format(
-        body=body.replace("\n", "\n        "), same=same, timeout=timeout, patience=patience, late=late
+        body=body.replace("\n", "\n        "),
+        same=same,
+        timeout=timeout,
+        patience=patience,
+        late=late,
     )
     children = [
         subprocess.Popen(
-            [sys.executable, "-c", program, str(i), ports], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-c", program, str(i), ports],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         for i in range(parties)
     ]
@@ -66,7 +78,9 @@ def running(
             child.communicate()
 
 
-def ends(children: Sequence[subprocess.Popen[str]], within: float = 300.0) -> list[tuple[int, str, str]]:
+def ends(
+    children: Sequence[subprocess.Popen[str]], within: float = 300.0
+) -> list[tuple[int, str, str]]:
     found = []
     for child in children:
         out, err = child.communicate(timeout=within)
@@ -79,7 +93,9 @@ BEFORE = "print('on', flush=True)\nif index == 1: time.sleep(100)\nsession.open_
 AFTER = "session.open_sum(np.arange(4))\nprint('on', flush=True)\nif index == 1: time.sleep(100)"
 
 
-def test_noise_by_the_ratio_of_uniforms_is_its_twin_on_the_bits_that_were_shared() -> None:
+def test_noise_by_the_ratio_of_uniforms_is_its_twin_on_the_bits_that_were_shared() -> (
+    None
+):
     """Whatever parties share the bits, the opened number is what the plain sampler makes of them."""
     body = (
         "given, real = [], session.mpc.np_random_bits\n"
@@ -93,13 +109,19 @@ def test_noise_by_the_ratio_of_uniforms_is_its_twin_on_the_bits_that_were_shared
         found = ends(children)
     assert {code for code, _, _ in found} == {0}, found
     assert len({out for _, out, _ in found}) == 1
-    opened, *given = [[int(v) for v in line.split()] for line in found[0][1].splitlines()]
+    opened, *given = [
+        [int(v) for v in line.split()] for line in found[0][1].splitlines()
+    ]
     noise = twin([np.array(bits) for bits in given], 12)
-    assert opened == [v + n for v, n in zip([3, 3 * 10**15, -3 << 54] * 4, noise, strict=True)]
+    assert opened == [
+        v + n for v, n in zip([3, 3 * 10**15, -3 << 54] * 4, noise, strict=True)
+    ]
 
 
 @for_each(("parties", "most"), [(3, 60e3), (5, 120e3)])
-def test_noise_by_the_ratio_of_uniforms_sends_few_bytes(parties: int, most: float) -> None:
+def test_noise_by_the_ratio_of_uniforms_sends_few_bytes(
+    parties: int, most: float
+) -> None:
     """Bytes that a party sends for each of 16 numbers; with more there are fewer, as 8 pairs are drawn to spare."""
     body = (
         "session.open_sum(np.arange(16), inside='ratio')\n"
@@ -161,9 +183,18 @@ signal.signal(signal.SIGUSR1, lambda *_: setattr(session._watch, 'timeout', 2.0)
 BODIES = [*(BEFORE, LOOP, AFTER), *map(with_ratio, (BEFORE, LOOP, AFTER))]
 
 
-@for_each("body", BODIES, ids=[f"{at}{how}" for how in ("", ", ratio") for at in ("first", "middle", "last")])
-@for_each(("what", "word"), [(signal.SIGSTOP, "silent for 2 s"), (signal.SIGKILL, "left, or died")])
-def test_a_party_that_is_stopped_or_killed_ends_all_others_by_name(what: signal.Signals, word: str, body: str) -> None:
+@for_each(
+    "body",
+    BODIES,
+    ids=[f"{at}{how}" for how in ("", ", ratio") for at in ("first", "middle", "last")],
+)
+@for_each(
+    ("what", "word"),
+    [(signal.SIGSTOP, "silent for 2 s"), (signal.SIGKILL, "left, or died")],
+)
+def test_a_party_that_is_stopped_or_killed_ends_all_others_by_name(
+    what: signal.Signals, word: str, body: str
+) -> None:
     check_that_party_1_is_named(what, word, body)
 
 
@@ -171,7 +202,9 @@ def test_a_party_that_is_stopped_is_not_waited_for() -> None:
     check_that_party_1_is_named(signal.SIGSTOP, "silent for 2 s", LOOP, within=120.0)
 
 
-def check_that_party_1_is_named(what: signal.Signals, word: str, body: str, within: float = 300.0) -> None:
+def check_that_party_1_is_named(
+    what: signal.Signals, word: str, body: str, within: float = 300.0
+) -> None:
     with running(TOLD + body) as children:
         for child in children:
             assert child.stdout is not None
@@ -182,7 +215,9 @@ def check_that_party_1_is_named(what: signal.Signals, word: str, body: str, with
             child.send_signal(signal.SIGUSR1)
         found = ends(others, within)
     assert [(code, out) for code, out, _ in found] == [(2, ""), (2, "")], found
-    assert {err for _, _, err in found} == {f"party 1 {'was ' if what == signal.SIGSTOP else ''}{word}"}
+    assert {err for _, _, err in found} == {
+        f"party 1 {'was ' if what == signal.SIGSTOP else ''}{word}"
+    }
 
 
 @for_each(("at", "late"), [(0, None), (3, None), (0, 2)])
@@ -195,11 +230,18 @@ def test_a_party_that_opens_another_shape_ends_all_before_anything_is_opened(
         f"time.sleep(1.0 * (index == {late}))\n"
         f"for k in range(8):\n    print(session.open_sum(np.arange({size} if (k, index) == ({at}, 1) else 4)).tolist())"
     )
-    with running(body, timeout=20.0) as children:  # nobody is silent: a busy machine must not look so
+    # nobody is silent: a busy machine must not look so
+    with running(body, timeout=20.0) as children:
         found = ends(children)
     assert {code for code, _, _ in found} == {2}
-    assert all(out.splitlines() == ["[0, 3, 6, 9]"] * len(out.splitlines()[:at]) for _, out, _ in found), found
-    assert all("party 1" in err and f"{size} numbers" in err and "4 numbers" in err for _, _, err in found), found
+    assert all(
+        out.splitlines() == ["[0, 3, 6, 9]"] * len(out.splitlines()[:at])
+        for _, out, _ in found
+    ), found
+    assert all(
+        "party 1" in err and f"{size} numbers" in err and "4 numbers" in err
+        for _, _, err in found
+    ), found
 
 
 @for_each("at", [0, 1, 3])
@@ -209,7 +251,11 @@ def test_so_does_one_whose_noise_is_by_the_ratio_of_uniforms(at: int) -> None:
     with running(body, timeout=20.0) as children:
         found = ends(children)
     assert {(code, out) for code, out, _ in found} == {(2, "")}
-    words = ("party 1", "3 numbers, with noise by the ratio of uniforms", "4 numbers, with noise by the ratio")
+    words = (
+        "party 1",
+        "3 numbers, with noise by the ratio of uniforms",
+        "4 numbers, with noise by the ratio",
+    )
     assert all(word in err for _, _, err in found for word in words), found
 
 
@@ -217,10 +263,13 @@ def test_a_party_that_gives_up_says_why_to_all() -> None:
     """And all end once all know it, not after LINGER_SECONDS, which is weeks here."""
     body = (
         "from dpverify.mpc import links\nlinks.LINGER_SECONDS = session._watch.timeout = 1e7\n"
-        "session.open_sum(np.arange(4))\nif index == 2: raise PartyError('party 2 has a NaN')\n"  # all have it so
+        # all have it so
+        "session.open_sum(np.arange(4))\nif index == 2: raise PartyError('party 2 has a NaN')\n"
     )
     with running(body + LOOP) as children:
-        assert [(code, err) for code, _, err in ends(children, 120.0)] == 3 * [(2, "party 2 has a NaN")]
+        assert [(code, err) for code, _, err in ends(children, 120.0)] == 3 * [
+            (2, "party 2 has a NaN")
+        ]
 
 
 def test_who_does_not_come_is_named_by_all_and_nobody_else_is() -> None:
@@ -228,27 +277,43 @@ def test_who_does_not_come_is_named_by_all_and_nobody_else_is() -> None:
     with running("pass", patience=4.0, late="100 * (index == 1)") as children:
         found = ends([children[0], children[2]])
     assert {(code, out) for code, out, _ in found} == {(2, "")}
-    assert all(re.fullmatch(r"party 1( \(127.0.0.1:\d+\))? did not come within 4 s", err) for _, _, err in found), found
+    assert all(
+        re.fullmatch(r"party 1( \(127.0.0.1:\d+\))? did not come within 4 s", err)
+        for _, _, err in found
+    ), found
 
 
 def test_who_waits_for_a_late_party_is_not_silent() -> None:
     """The third of four comes after more than the others' timeout; those who wait for it show that they live."""
     with running(
-        "print(session.open_sum(np.arange(2)).tolist())", parties=4, timeout=8.0, late="10 * (index == 2)"
+        "print(session.open_sum(np.arange(2)).tolist())",
+        parties=4,
+        timeout=8.0,
+        late="10 * (index == 2)",
     ) as children:
         assert [(code, out) for code, out, _ in ends(children)] == 4 * [(0, "[0, 4]")]
 
 
 def test_parties_with_different_settings_say_so() -> None:
-    with running("session.open_sum(np.arange(4))", same="{'d': 7 + (index == 1), 'seed': 3}") as children:
+    with running(
+        "session.open_sum(np.arange(4))", same="{'d': 7 + (index == 1), 'seed': 3}"
+    ) as children:
         found = ends(children)
     assert {code for code, _, _ in found} == {2}
     errors = [err for _, _, err in found]
-    assert set(errors) <= {"party 0 has d = 7, and party 1 has 8", "party 1 has d = 8, and party 2 has 7"}, errors
+    assert set(errors) <= {
+        "party 0 has d = 7, and party 1 has 8",
+        "party 1 has d = 8, and party 2 has 7",
+    }, errors
 
 
-@for_each(("inside", "clear"), [(None, False), ("bits", False), ("ratio", False), (None, True)])
-def test_no_party_sends_its_own_numbers_in_the_clear(inside: str | None, clear: bool) -> None:
+@for_each(
+    ("inside", "clear"),
+    [(None, False), ("bits", False), ("ratio", False), (None, True)],
+)
+def test_no_party_sends_its_own_numbers_in_the_clear(
+    inside: str | None, clear: bool
+) -> None:
     """In all that it sends; a threshold of 0 is the planted fault, with which they are found, as bytes of residues."""
     body = (
         "from dpverify.mpc.links import Link\n"
@@ -265,7 +330,9 @@ def test_no_party_sends_its_own_numbers_in_the_clear(inside: str | None, clear: 
     with running(body, timeout=30.0) as children:
         found = ends(children)
     assert {code for code, _, _ in found} == {0}, found
-    assert {(out.split()[0] != "0", out.split()[1]) for _, out, _ in found} == {(clear, "True")}, found
+    assert {(out.split()[0] != "0", out.split()[1]) for _, out, _ in found} == {
+        (clear, "True")
+    }, found
 
 
 def test_shares_hide_from_any_minority() -> None:
@@ -276,7 +343,9 @@ def test_shares_hide_from_any_minority() -> None:
         "    runtime = start_runtime(load_mpyc(), 0, [('127.0.0.1', 1 + i) for i in range(m)])\n"
         "    print(runtime.threshold, runtime.options.no_prss, runtime.options.mix32_64bit)"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert told.splitlines() == [f"{t} False True" for t in (1, 1, 2, 7)]
 
 
@@ -294,4 +363,6 @@ def test_small_messages_do_not_wait_for_each_other() -> None:
         "print([bool(s.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)) for s in found])"
     )
     with running(body, timeout=20.0) as children:
-        assert [(code, out.strip()) for code, out, _ in ends(children)] == 3 * [(0, "[True, True]")]
+        assert [(code, out.strip()) for code, out, _ in ends(children)] == 3 * [
+            (0, "[True, True]")
+        ]

@@ -28,18 +28,30 @@ def found_complete(statement: Statement) -> Iterator[Derivation]:
     suite, run = _recorded()
     reading, variant = statement.reading, statement.variant
     claim = suite.specs.claim(statement.key)
-    if claim.pinned(reading, variant) == "untested" or claim.statement(reading, variant) != statement:
+    if (
+        claim.pinned(reading, variant) == "untested"
+        or claim.statement(reading, variant) != statement
+    ):
         return
     (case,) = (case for case in suite.cases(claim) if case.reading == reading)
-    for job in {"printed": case.printed, "amended": case.amended, "held": case.held}[variant]:
+    for job in {"printed": case.printed, "amended": case.amended, "held": case.held}[
+        variant
+    ]:
         result = run.result(claim, statement, job.check, case.evidence_hash)
-        if result is not None and result.derivation is not None and result.derivation.complete and not result.error:
+        if (
+            result is not None
+            and result.derivation is not None
+            and result.derivation.complete
+            and not result.error
+        ):
             check = job.find()
             assert isinstance(check, DerivationCheck | CitedDerivationCheck)
             yield check.build(statement)
 
 
-def faulty_steps(derivation: Derivation, statement: Statement, points: int) -> list[tuple[str, str]]:
+def faulty_steps(
+    derivation: Derivation, statement: Statement, points: int
+) -> list[tuple[str, str]]:
     """List the steps of a derivation that do not hold, each by its rule, with what is wrong with it.
 
     ``statement``: beside which it is derived.

@@ -14,7 +14,9 @@ from dpverify.symbolic.elaborate.proofs import derivation_of
 from tests.unit.papers import derived
 from tests.unit.papers.derived import faulty_steps, found_complete
 
-STATEMENT = load_specs().claim("tran2022:proposition-14-special").statement({}, "printed")
+STATEMENT = (
+    load_specs().claim("tran2022:proposition-14-special").statement({}, "printed")
+)
 
 
 def test_what_was_found_complete_is_what_is_derived_today() -> None:
@@ -24,7 +26,9 @@ def test_what_was_found_complete_is_what_is_derived_today() -> None:
 
 def test_a_derivation_with_a_step_that_does_not_hold_is_checked() -> None:
     chain = derivation_of(STATEMENT)
-    wrong = replace(chain, steps=(*chain.steps[:-1], replace(chain.steps[-1], expr=chain.last / 2)))
+    wrong = replace(
+        chain, steps=(*chain.steps[:-1], replace(chain.steps[-1], expr=chain.last / 2))
+    )
     assert faulty_steps(wrong, STATEMENT, points=12) != []
 
 

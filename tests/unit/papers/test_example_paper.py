@@ -54,25 +54,38 @@ def value(text: str | None, values: Mapping[str, int | Fraction]) -> float:
     return float(ball(evaluate(parse(text), fractions)).mid())
 
 
-def test_the_claims_are_judged_as_they_are_pinned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_claims_are_judged_as_they_are_pinned(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     claims = [claim.key for claim in dv.load_specs(SPECS).claims()]
     quick = [claim for claim in claims if claim.partition(":")[2] not in SLOW]
     assert len(quick) == len(claims) - len(SLOW)
     results = dv.verify(*quick, specs=SPECS, budget="smoke", jobs=1)
-    assert {result.claim: result.status for result in results} == {result.claim: result.pinned for result in results}
+    assert {result.claim: result.status for result in results} == {
+        result.claim: result.pinned for result in results
+    }
     assert {result.status for result in results} == {"proved", "refuted"}
     monkeypatch.chdir(ARORA)
-    results = dv.verify(*(f"arora2023:{name}" for name in QUICK), budget="smoke", jobs=1)
-    assert {result.claim: result.status for result in results} == {f"arora2023:{k}": v for k, v in QUICK.items()}
+    results = dv.verify(
+        *(f"arora2023:{name}" for name in QUICK), budget="smoke", jobs=1
+    )
+    assert {result.claim: result.status for result in results} == {
+        f"arora2023:{k}": v for k, v in QUICK.items()
+    }
     assert all(result.status == result.pinned for result in results)
     folder = shutil.copytree(Path.cwd(), tmp_path / "arora2023")
     monkeypatch.chdir(folder)
     assert check_specs() == []
     file = folder / "arora2023" / "specs" / "arora2023" / "claims.toml"
     text = file.read_text(encoding="utf-8")
-    file.write_text(text.replace("tran2022:theorem-9-rate", "tran2022:theorem-9-rates"), encoding="utf-8")
+    file.write_text(
+        text.replace("tran2022:theorem-9-rate", "tran2022:theorem-9-rates"),
+        encoding="utf-8",
+    )
     (finding,) = check_specs()
-    assert "section-1-3-tran-rate: quotes[0].claim: 'tran2022:theorem-9-rates'" in str(finding)
+    assert "section-1-3-tran-rate: quotes[0].claim: 'tran2022:theorem-9-rates'" in str(
+        finding
+    )
 
 
 def test_the_example_against_lemma_e_2_has_the_gradients_that_its_record_states(
@@ -85,13 +98,21 @@ def test_the_example_against_lemma_e_2_has_the_gradients_that_its_record_states(
     signs = -np.ones(d)
     signs[sample] = 1.0
     w = np.sqrt(2) * lipschitz / (smoothness * size) * np.concatenate([[0.0], signs])
-    gradients = np.clip(smoothness * points @ w, -lipschitz, lipschitz)[:, None] * points
+    gradients = (
+        np.clip(smoothness * points @ w, -lipschitz, lipschitz)[:, None] * points
+    )
     deviation = np.linalg.norm(gradients.mean(axis=0) - gradients[sample].mean(axis=0))
     assert np.linalg.norm(points, axis=1) == pytest.approx(np.full(d, size))
     monkeypatch.chdir(ARORA)
     record = dv.load_specs().claim("arora2023:lemma-e-2").record
     (radius,) = record.let
-    values: dict[str, int | Fraction] = {"L_0": 3, "L_1": Fraction(1, 2), "X": 2, "n": n, "d": d}
+    values: dict[str, int | Fraction] = {
+        "L_0": 3,
+        "L_1": Fraction(1, 2),
+        "X": 2,
+        "n": n,
+        "d": d,
+    }
     assert np.linalg.norm(w) == pytest.approx(value(radius.value, values))
     assert deviation >= value(record.lhs, values)
 
@@ -100,5 +121,7 @@ def test_a_matrix_of_rank_k_is_far_from_the_identity() -> None:
     """``theorem-6-1-identity`` of arora2023: no number of rows below the dimension changes this."""
     rng = np.random.default_rng(0)
     for rows in (5, 20, 49):
-        projected = np.vstack([rng.normal(size=(rows, 50)) / np.sqrt(rows), np.zeros((50 - rows, 50))])
+        projected = np.vstack(
+            [rng.normal(size=(rows, 50)) / np.sqrt(rows), np.zeros((50 - rows, 50))]
+        )
         assert np.linalg.norm(np.eye(50) - projected, ord=2) >= 1.0 - 1e-12

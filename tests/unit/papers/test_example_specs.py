@@ -29,7 +29,9 @@ def test_an_example_is_short() -> None:
     papers = {name.partition(":")[0] for name in STATUSES}
     assert {path.name for path in EXAMPLES.iterdir()} == papers | COLLECTIONS
     for paper in papers:
-        lines = (EXAMPLES / paper / "claims.toml").read_text(encoding="utf-8").splitlines()
+        lines = (
+            (EXAMPLES / paper / "claims.toml").read_text(encoding="utf-8").splitlines()
+        )
         assert len(lines) <= MOST_LINES, paper
 
 
@@ -37,7 +39,9 @@ def test_an_amendment_may_change_conditions_alone(tmp_path: Path) -> None:
     folder = tmp_path / "classical2014"
     folder.mkdir()
     records = (EXAMPLES / "tree2010" / "claims.toml").read_text(encoding="utf-8")
-    records = records.replace("tree2010", "classical2014").replace("(log2(t) + 1)", "log2(t)")
+    records = records.replace("tree2010", "classical2014").replace(
+        "(log2(t) + 1)", "log2(t)"
+    )
     (folder / "claims.toml").write_text(records)
     (folder / "verdicts.toml").write_text(
         '[[verdict]]\nclaim = "variance"\nstatus = "refuted"\nseverity = "boundary"\nreason = "At t = 3."\n'
@@ -47,4 +51,7 @@ def test_an_amendment_may_change_conditions_alone(tmp_path: Path) -> None:
     (result,) = dv.verify(specs=tmp_path, budget="smoke", jobs=1)
     assert result.status == "refuted"
     assert result.amendment is not None
-    assert (result.amendment.status, result.amendment.holds_for) == ("not refuted", ["t >= 4", "t <= 6"])
+    assert (result.amendment.status, result.amendment.holds_for) == (
+        "not refuted",
+        ["t >= 4", "t <= 6"],
+    )

@@ -23,27 +23,43 @@ def specs() -> Specs:
 
 
 @for_each("paper", ["tools", "tran2022", "wang2019", "zhang2021"])
-def test_all_checks_of_a_paper_are_found_by_their_claims(specs: Specs, paper: str) -> None:
+def test_all_checks_of_a_paper_are_found_by_their_claims(
+    specs: Specs, paper: str
+) -> None:
     checks = load(paper)
     assert checks is not None
-    whole = checks.entries()  # imports every file, and holds its claims against those it is announced with
+    # imports every file, and holds its claims against those it is announced with
+    whole = checks.entries()
     assert checks.claims() == {entry.check.claim for entry in whole}
     assert checks.claims() <= specs.papers[paper].claims.keys()
-    by_claim = [entry for claim in dict.fromkeys(e.check.claim for e in whole) for entry in checks.entries(claim)]
+    by_claim = [
+        entry
+        for claim in dict.fromkeys(e.check.claim for e in whole)
+        for entry in checks.entries(claim)
+    ]
     assert sorted(map(id, by_claim)) == sorted(map(id, whole))
-    assert all(checks.find(entry.check.claim, entry.check.name) is entry.check for entry in whole)
+    assert all(
+        checks.find(entry.check.claim, entry.check.name) is entry.check
+        for entry in whole
+    )
 
 
 @for_each("paper", ["tools", "tran2022", "wang2019", "zhang2021"])
 def test_the_index_says_what_each_file_judges(paper: str) -> None:
     package, known = f"dpverify.papers.{paper}", index().files
     files = dict(check_files(package))
-    assert {name for name in known if name.startswith(f"{package}.")} == files.keys(), "run .ci/generated.py --write"
+    assert {name for name in known if name.startswith(f"{package}.")} == files.keys(), (
+        "run .ci/generated.py --write"
+    )
     for module, source in files.items():
-        assert known[module] == IndexedFile(source, claims_in(module)), f"{module}: run .ci/generated.py --write"
+        assert known[module] == IndexedFile(source, claims_in(module)), (
+            f"{module}: run .ci/generated.py --write"
+        )
 
 
-def test_a_file_that_the_index_does_not_know_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_the_index_does_not_know_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked: list[str] = []
 
     def asks(module: str) -> list[str]:
@@ -61,10 +77,14 @@ def test_a_file_that_the_index_does_not_know_is_asked(monkeypatch: pytest.Monkey
 
 
 @for_each("budget", sorted(SEARCH_SECONDS))
-def test_the_seconds_of_a_search_are_what_all_checks_leave_for_it(specs: Specs, budget: str) -> None:
+def test_the_seconds_of_a_search_are_what_all_checks_leave_for_it(
+    specs: Specs, budget: str
+) -> None:
     suite = Suite(specs, budget, 0)
     shares = suite.computed_shares()
-    assert shares.whole == math.inf, "not all checks fit: declare less, or raise the budget"
+    assert shares.whole == math.inf, (
+        "not all checks fit: declare less, or raise the budget"
+    )
     recorded = SEARCH_SECONDS[budget]
     assert shares.divisible / CLOSE <= recorded <= shares.divisible * CLOSE, (
         f"run .ci/generated.py --write: {shares.divisible!r}"

@@ -11,8 +11,13 @@ from dpverify.ledger.load import bundled_specs
 from dpverify.symbolic.rules import CATALOGUE
 
 TEXT = (Path(__file__).parents[3] / "docs" / "proofs.md").read_text(encoding="utf-8")
-BLOCKS = [tomllib.loads(block) for block in re.findall(r"^```toml\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)]
-RECORDS: dict[str, Any] = tomllib.loads((bundled_specs() / "tran2022" / "proofs.toml").read_text(encoding="utf-8"))
+BLOCKS = [
+    tomllib.loads(block)
+    for block in re.findall(r"^```toml\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+]
+RECORDS: dict[str, Any] = tomllib.loads(
+    (bundled_specs() / "tran2022" / "proofs.toml").read_text(encoding="utf-8")
+)
 
 
 def test_its_first_example_is_in_the_records() -> None:
@@ -34,6 +39,9 @@ def test_its_cases_are_those_of_a_lemma() -> None:
 
 
 def test_it_names_rules_that_exist() -> None:
-    cited = set(re.findall(r"by ([a-z0-9]+(?:-[a-z0-9]+)+)", TEXT)) - {"prefix-decays", "lemma-12-var"}
+    cited = set(re.findall(r"by ([a-z0-9]+(?:-[a-z0-9]+)+)", TEXT)) - {
+        "prefix-decays",
+        "lemma-12-var",
+    }
     assert cited
     assert cited <= CATALOGUE.keys()

@@ -18,7 +18,9 @@ def mixture(weights: Sequence[float], means: Sequence[float], sigma: float) -> D
     return lambda x: sum((w * npdf(x, m, mpf(sigma)) for w, m in parts), start=mpf(0))
 
 
-def renyi_by_integration(order: float, p: Density, q: Density, ends: Sequence[float]) -> mpf:
+def renyi_by_integration(
+    order: float, p: Density, q: Density, ends: Sequence[float]
+) -> mpf:
     """Renyi divergence of p from q by its definition.
 
     ``ends``: ends of the pieces to integrate over; beyond the outermost the integrand must be below 1e-50 of the
@@ -30,7 +32,9 @@ def renyi_by_integration(order: float, p: Density, q: Density, ends: Sequence[fl
         return mp_log(moment) / (z - 1)
 
 
-def delta_by_integration(epsilon: float, p: Density, q: Density, ends: Sequence[float]) -> mpf:
+def delta_by_integration(
+    epsilon: float, p: Density, q: Density, ends: Sequence[float]
+) -> mpf:
     """Hockey-stick divergence by its definition, the integral of the positive part of p - exp(epsilon) q.
 
     ``ends``: ends of the pieces to integrate over; the places where p = exp(epsilon) q must be among them. The smallest
@@ -38,4 +42,6 @@ def delta_by_integration(epsilon: float, p: Density, q: Density, ends: Sequence[
     """
     with workdps(DIGITS + 15):
         factor = mp.exp(mpf(epsilon))
-        return quad(lambda x: max(p(x) - factor * q(x), mpf(0)), [mpf(end) for end in ends])
+        return quad(
+            lambda x: max(p(x) - factor * q(x), mpf(0)), [mpf(end) for end in ends]
+        )

@@ -10,18 +10,29 @@ from dpverify.privacy.gaussian import epsilon_of
 from dpverify.privacy.subsampling import poisson_gaussian_epsilon
 from tests.for_each import for_each
 
-SETTINGS = [(1.0, 1e-5, 1000, 0.01), (0.7, 1e-6, 200, 0.05), (2.0, 1e-5, 10_000, 0.004), (5.0, 1e-3, 50, 0.5)]
+SETTINGS = [
+    (1.0, 1e-5, 1000, 0.01),
+    (0.7, 1e-6, 200, 0.05),
+    (2.0, 1e-5, 10_000, 0.004),
+    (5.0, 1e-3, 50, 0.5),
+]
 
 
 @for_each(("noise", "delta", "steps", "rate"), SETTINGS)
 def test_both_ends_hold_dp_accountings_value_and_are_below_the_renyi_bound(
     noise: float, delta: float, steps: int, rate: float
 ) -> None:
-    events = pytest.importorskip("dp_accounting", reason="the extra `accounting` is not installed")
+    events = pytest.importorskip(
+        "dp_accounting", reason="the extra `accounting` is not installed"
+    )
     pld = pytest.importorskip("dp_accounting.pld")
     sampled = events.PoissonSampledDpEvent(rate, events.GaussianDpEvent(noise))
     event = events.SelfComposedDpEvent(sampled, steps)
-    theirs = pld.PLDAccountant(value_discretization_interval=1e-4).compose(event).get_epsilon(delta)
+    theirs = (
+        pld.PLDAccountant(value_discretization_interval=1e-4)
+        .compose(event)
+        .get_epsilon(delta)
+    )
     found = epsilon(noise, delta, steps=steps, rate=rate)
     assert found.lower <= theirs * (1 + 1e-3)
     assert theirs <= found.upper * (1 + 1e-3)
@@ -30,8 +41,13 @@ def test_both_ends_hold_dp_accountings_value_and_are_below_the_renyi_bound(
     assert epsilon(event, delta) == found
 
 
-@for_each(("sampling", "rate"), [("poisson", 0.02), ("batches", 0.02), ("poisson", 1.0), ("batches", 1.0)])
-def test_the_noise_that_is_found_does_and_a_little_less_does_not(sampling: str, rate: float) -> None:
+@for_each(
+    ("sampling", "rate"),
+    [("poisson", 0.02), ("batches", 0.02), ("poisson", 1.0), ("batches", 1.0)],
+)
+def test_the_noise_that_is_found_does_and_a_little_less_does_not(
+    sampling: str, rate: float
+) -> None:
     noise = sigma(2.0, 1e-5, steps=300, rate=rate, sampling=sampling)  # type: ignore[arg-type]  # one of two words
     assert epsilon(noise, 1e-5, steps=300, rate=rate, sampling=sampling).upper <= 2.0  # type: ignore[arg-type]  # as above
     less = epsilon(noise * (1 - 1e-5), 1e-5, steps=300, rate=rate, sampling=sampling)  # type: ignore[arg-type]  # as above
@@ -42,7 +58,8 @@ def test_all_of_the_data_is_the_gaussian_mechanism() -> None:
     found = epsilon(3.0, 1e-5, steps=7)
     assert found.lower <= epsilon_of(math.sqrt(7) / 3, 1e-5) <= found.upper
     assert found.upper - found.lower < 1e-12
-    assert epsilon(3.0, 1e-5, steps=7, sampling="batches").upper > found.upper  # one example replaced counts twice
+    # one example replaced counts twice
+    assert epsilon(3.0, 1e-5, steps=7, sampling="batches").upper > found.upper
 
 
 class GaussianDpEvent:
@@ -60,7 +77,9 @@ class ComposedDpEvent:
 
 
 def test_an_event_is_read_and_another_mechanism_is_refused_by_its_name() -> None:
-    assert steps_of_event(ComposedDpEvent([GaussianDpEvent(2.0)])) == [BatchSteps(1.0, 2.0)]
+    assert steps_of_event(ComposedDpEvent([GaussianDpEvent(2.0)])) == [
+        BatchSteps(1.0, 2.0)
+    ]
     with pytest.raises(ValueError, match="LaplaceDpEvent"):
         epsilon(ComposedDpEvent([GaussianDpEvent(2.0), LaplaceDpEvent()]), 1e-5)
 
@@ -85,7 +104,11 @@ def test_counts_of_events_within_events_multiply() -> None:
 def test_a_sample_of_several_steps_or_of_a_sample_is_no_sample_of_one() -> None:
     """One batch for many steps is not many batches."""
     once = GaussianDpEvent(2.0)
-    for inner in (SelfComposedDpEvent(once, 3), ComposedDpEvent([once, once]), PoissonSampledDpEvent(0.5, once)):
+    for inner in (
+        SelfComposedDpEvent(once, 3),
+        ComposedDpEvent([once, once]),
+        PoissonSampledDpEvent(0.5, once),
+    ):
         with pytest.raises(ValueError, match="a sample of several steps"):
             steps_of_event(PoissonSampledDpEvent(0.25, inner))
 
@@ -99,7 +122,9 @@ def test_a_sample_of_several_steps_or_of_a_sample_is_no_sample_of_one() -> None:
         ({"sigma": -1.0}, "sigma"),
     ],
 )
-def test_a_number_out_of_its_range_is_refused(changed: dict[str, object], message: str) -> None:
+def test_a_number_out_of_its_range_is_refused(
+    changed: dict[str, object], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         epsilon(**{"sigma": 1.0, "delta": 1e-5, **changed})  # type: ignore[arg-type]  # one wrong value each
 
@@ -131,19 +156,32 @@ def test_a_tree_has_as_many_nodes_around_a_step_as_are_counted(steps: int) -> No
         ({"sigma": 6.0, "steps": 1000, "sampling": "tree"}, 1e-5),
     ],
 )
-def test_an_event_that_is_given_comes_back_and_dp_accounting_agrees(how: dict[str, object], delta: float) -> None:
-    accounting = pytest.importorskip("dp_accounting", reason="the extra `accounting` is not installed")
+def test_an_event_that_is_given_comes_back_and_dp_accounting_agrees(
+    how: dict[str, object], delta: float
+) -> None:
+    accounting = pytest.importorskip(
+        "dp_accounting", reason="the extra `accounting` is not installed"
+    )
     rdp = pytest.importorskip("dp_accounting.rdp")
     given = event(**how)  # type: ignore[arg-type]  # each value has its argument's type
     found = epsilon(**how, delta=delta)  # type: ignore[arg-type]  # likewise
     assert epsilon(given, delta) == found
     tree = how.get("sampling") == "tree"
     relations = accounting.NeighboringRelation
-    relation = relations.REPLACE_SPECIAL if tree else relations.ADD_OR_REMOVE_ONE  # special: by one whose part is 0
-    theirs = rdp.RdpAccountant(neighboring_relation=relation).compose(given).get_epsilon(delta)
+    # special: by one whose part is 0
+    relation = relations.REPLACE_SPECIAL if tree else relations.ADD_OR_REMOVE_ONE
+    theirs = (
+        rdp.RdpAccountant(neighboring_relation=relation)
+        .compose(given)
+        .get_epsilon(delta)
+    )
     assert found.lower <= found.upper < theirs  # Renyi divergences bound from above
     if not tree:  # their composition of privacy losses has no trees
-        tight = accounting.pld.PLDAccountant(value_discretization_interval=1e-4).compose(given).get_epsilon(delta)
+        tight = (
+            accounting.pld.PLDAccountant(value_discretization_interval=1e-4)
+            .compose(given)
+            .get_epsilon(delta)
+        )
         assert found.lower * (1 - 1e-3) <= tight <= found.upper * (1 + 1e-3)
 
 

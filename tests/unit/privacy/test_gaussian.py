@@ -9,7 +9,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpverify.privacy.gaussian import compose_mu, delta_of, epsilon_of, log_delta_of, mu_of
+from dpverify.privacy.gaussian import (
+    compose_mu,
+    delta_of,
+    epsilon_of,
+    log_delta_of,
+    mu_of,
+)
 from tests.for_each import for_each
 from tests.unit.privacy.oracle import delta_by_integration, mixture
 
@@ -30,13 +36,20 @@ def by_integration(mu: float, epsilon: float) -> mpmath.mpf:
         def positive_part(x: mpmath.mpf) -> mpmath.mpf:
             return mpmath.npdf(x - m) - mpmath.exp(e) * mpmath.npdf(x)
 
-        return mpmath.quad(positive_part, [crossing + part * reach for part in (0, 0.05, 0.2, 0.5, 1)])
+        return mpmath.quad(
+            positive_part, [crossing + part * reach for part in (0, 0.05, 0.2, 0.5, 1)]
+        )
 
 
-@for_each(("mu", "epsilon"), [(1, 1), (0.1, 0.5), (3, 0), (0.01, 0.2), (8, 50), (0.3, 1e-6)])
+@for_each(
+    ("mu", "epsilon"), [(1, 1), (0.1, 0.5), (3, 0), (0.01, 0.2), (8, 50), (0.3, 1e-6)]
+)
 def test_the_formula_is_the_hockey_stick(mu: float, epsilon: float) -> None:
     with mpmath.workdps(60):
-        assert abs(by_integration(mu, epsilon) / by_definition(mu, epsilon, 150) - 1) < 1e-30
+        assert (
+            abs(by_integration(mu, epsilon) / by_definition(mu, epsilon, 150) - 1)
+            < 1e-30
+        )
 
 
 def test_delta_has_twelve_digits_down_to_the_smallest_floats() -> None:
@@ -47,14 +60,20 @@ def test_delta_has_twelve_digits_down_to_the_smallest_floats() -> None:
         exact = by_definition(mu, epsilon)
         if exact > 1e-300:
             with mpmath.workdps(60):
-                assert abs(mpmath.mpf(delta_of(mu, epsilon)) / exact - 1) < 1e-12, (mu, epsilon)
+                assert abs(mpmath.mpf(delta_of(mu, epsilon)) / exact - 1) < 1e-12, (
+                    mu,
+                    epsilon,
+                )
 
 
 @for_each(("mu", "epsilon"), [(0.001, 1), (1e-6, 50), (1, 5000), (1e-4, 1e-2)])
 def test_log_delta_goes_below_the_smallest_float(mu: float, epsilon: float) -> None:
     with mpmath.workdps(60):
         u, h = mpmath.mpf(epsilon) / mu, mpmath.mpf(mu) / 2
-        tail = mpmath.quad(lambda t: mpmath.exp(-u * t - t * t / 2) * 2 * mpmath.sinh(h * t), [0, 1 / u, 9 / u, 99 / u])
+        tail = mpmath.quad(
+            lambda t: mpmath.exp(-u * t - t * t / 2) * 2 * mpmath.sinh(h * t),
+            [0, 1 / u, 9 / u, 99 / u],
+        )
         exact = -((u - h) ** 2) / 2 - mpmath.log(2 * mpmath.pi) / 2 + mpmath.log(tail)
         assert abs(mpmath.mpf(log_delta_of(mu, epsilon)) / exact - 1) < 1e-13
 
@@ -67,8 +86,14 @@ DELTAS = [1e-300, 1e-100, 1e-12, 1e-5, 0.1, 0.5, 0.99]
 def test_mu_and_epsilon_are_inverse(epsilon: float, delta: float) -> None:
     mu = mu_of(epsilon, delta)
     assert abs(float(by_definition(mu, epsilon, 400)) / delta - 1) < 1e-12
-    # Where delta is nearly all that mu needs at epsilon 0, epsilon has few digits: its error is that of delta.
-    sharp = delta / (epsilon * math.exp(epsilon + math.log(mpmath.ncdf(-mu / 2 - epsilon / mu)))) if epsilon < 30 else 1
+    # Where delta is nearly all that mu needs at epsilon 0, epsilon has few digits: its
+    # error is that of delta.
+    sharp = (
+        delta
+        / (epsilon * math.exp(epsilon + math.log(mpmath.ncdf(-mu / 2 - epsilon / mu))))
+        if epsilon < 30
+        else 1
+    )
     assert epsilon_of(mu, delta) == pytest.approx(epsilon, rel=1e-12 * max(1.0, sharp))
 
 
@@ -97,7 +122,8 @@ def test_ends_of_the_range() -> None:
 def test_numbers_of_other_kinds_give_plain_floats() -> None:
     assert type(epsilon_of(np.float64(1e-3), np.float64(1e-9))) is float
     assert type(mu_of(np.float64(1e-3), np.float64(1e-9))) is float
-    assert type(delta_of(np.float64(1e200), np.float64(1))) is float  # numpy's own floats would warn of the overflow
+    # numpy's own floats would warn of the overflow
+    assert type(delta_of(np.float64(1e200), np.float64(1))) is float
     assert epsilon_of(1, 1e-5) == epsilon_of(1.0, 1e-5)
 
 
@@ -108,7 +134,10 @@ def test_composition_is_the_root_of_the_sum_of_squares() -> None:
     assert compose_mu(0.1 for _ in range(100)) == pytest.approx(1, rel=1e-15)
 
 
-@for_each("call", [lambda: delta_of(-1, 1), lambda: delta_of(1, -1), lambda: delta_of(math.nan, 1)])
+@for_each(
+    "call",
+    [lambda: delta_of(-1, 1), lambda: delta_of(1, -1), lambda: delta_of(math.nan, 1)],
+)
 def test_refuses_what_has_no_delta(call: object) -> None:
     with pytest.raises(ValueError, match="must be at least 0"):
         call()  # type: ignore[operator]  # a list of lambdas is a list of objects
@@ -139,7 +168,11 @@ def mills_exactly(x: mpmath.mpf) -> mpmath.mpf:
     """Mills ratio; far out by four terms of its series, which leave less than 1e-36."""
     if x > 1e5:
         return (1 - 1 / x**2 + 3 / x**4 - 15 / x**6) / x
-    return mpmath.erfc(x / mpmath.sqrt(2)) * mpmath.exp(x * x / 2) * mpmath.sqrt(mpmath.pi / 2)
+    return (
+        mpmath.erfc(x / mpmath.sqrt(2))
+        * mpmath.exp(x * x / 2)
+        * mpmath.sqrt(mpmath.pi / 2)
+    )
 
 
 @for_each("mu", ENDS)
@@ -155,18 +188,29 @@ def test_delta_is_right_at_the_ends_of_the_floats(mu: float) -> None:
             else:
                 gap = mpmath.log(mills_exactly(x) - mills_exactly(x + m))
                 exact = gap - x * x / 2 - mpmath.log(2 * mpmath.pi) / 2
-            assert log_delta_of(mu, epsilon) == pytest.approx(float(exact), rel=1e-13, abs=1e-13)
+            assert log_delta_of(mu, epsilon) == pytest.approx(
+                float(exact), rel=1e-13, abs=1e-13
+            )
 
 
 @for_each("epsilon", [1e15, 0.99e16, 1.01e16, 1e35, 1e154, 1e300])
 @for_each("delta", [5e-324, 1e-100, 1e-6, 0.5, 0.99, 1 - 2**-53])
-def test_mu_and_epsilon_are_inverse_where_both_are_large(epsilon: float, delta: float) -> None:
+def test_mu_and_epsilon_are_inverse_where_both_are_large(
+    epsilon: float, delta: float
+) -> None:
     assert epsilon_of(mu_of(epsilon, delta), delta) == pytest.approx(epsilon, rel=1e-14)
-    assert mu_of(1.7e308, delta) == pytest.approx(math.sqrt(2) * math.sqrt(1.7e308), rel=1e-14)
+    assert mu_of(1.7e308, delta) == pytest.approx(
+        math.sqrt(2) * math.sqrt(1.7e308), rel=1e-14
+    )
 
 
 def test_delta_is_the_definition() -> None:
     mu, epsilon = 0.5, 1.0
     crossing = epsilon / mu + mu / 2
-    exact = delta_by_integration(epsilon, mixture([1], [mu], 1), mixture([1], [0], 1), [crossing, crossing + 5, 40])
+    exact = delta_by_integration(
+        epsilon,
+        mixture([1], [mu], 1),
+        mixture([1], [0], 1),
+        [crossing, crossing + 5, 40],
+    )
     assert abs(mpmath.mpf(delta_of(mu, epsilon)) / exact - 1) < 1e-13

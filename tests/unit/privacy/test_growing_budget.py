@@ -35,7 +35,9 @@ def test_the_budget_is_what_a_conversion_allows() -> None:
     largest = largest_budget(0.2, DELTA)
     assert 0.2 * (1 - 1e-6) < budget_epsilon(largest, DELTA) <= 0.2
     assert largest > 1.2 * classic_budget(0.2, DELTA)
-    assert epsilon_of(math.sqrt(2 * largest), DELTA) < 0.2, "Gaussian noise has the budget, and no more"
+    assert epsilon_of(math.sqrt(2 * largest), DELTA) < 0.2, (
+        "Gaussian noise has the budget, and no more"
+    )
 
 
 def test_the_lower_end_is_below_the_upper_one_and_grows_with_the_budget() -> None:
@@ -44,7 +46,8 @@ def test_the_lower_end_is_below_the_upper_one_and_grows_with_the_budget() -> Non
         found = shared_epsilon(replace(USUAL, rho=rho), DELTA)
         assert before < found.lower < found.upper < 8.0 * found.lower
         before = found.lower
-    # nothing can be shown of a budget that pays for no choice, of two examples, or of one length
+    # nothing can be shown of a budget that pays for no choice, of two examples, or of
+    # one length
     for nothing in ({"rho": 1e-3}, {"examples": 2}, {"candidates": 1}):
         assert shared_epsilon(replace(USUAL, **nothing), DELTA).lower == 0.0
 
@@ -101,12 +104,17 @@ def test_what_reaches_the_lower_end_is_done_by_dp_agd() -> None:
         run.advance()
         moved = np.abs(np.diff(run.iterates[:, 0]))
         moved = moved[moved > 0]
-        budget = GrowingBudget(p.rho, p.rho_direction, p.rho_choice, p.growth, p.candidates, 1000, p.steps)
+        budget = GrowingBudget(
+            p.rho, p.rho_direction, p.rho_choice, p.growth, p.candidates, 1000, p.steps
+        )
         measured, later, choices = list(_measured_budgets(budget))[first]
         assert (asked, len(moved)) == (choices, later)
-        unused = p.rho_direction * 1.1**first  # a direction for which no choice is left may be measured
+        # a direction for which no choice is left may be measured
+        unused = p.rho_direction * 1.1**first
         spent = measured + choices * p.rho_choice
-        assert run.spent == pytest.approx(spent) or run.spent == pytest.approx(spent + unused)
+        assert run.spent == pytest.approx(spent) or run.spent == pytest.approx(
+            spent + unused
+        )
         chosen += [*moved]
     multiples = np.array(chosen) / np.array(offered)
     assert np.allclose(multiples, np.round(multiples))
@@ -118,7 +126,11 @@ def test_what_reaches_the_lower_end_is_done_by_dp_agd() -> None:
 
 
 def test_the_lower_end_counts_no_more_directions_than_steps_are_done() -> None:
-    measured, later, choices = next(_measured_budgets(replace(USUAL, rho=100.0, direction=1e-3, choice=1e-3, steps=3)))
+    measured, later, choices = next(
+        _measured_budgets(
+            replace(USUAL, rho=100.0, direction=1e-3, choice=1e-3, steps=3)
+        )
+    )
     assert (later, choices) == (3, 3)
     assert measured == pytest.approx(3e-3)
 
@@ -127,7 +139,9 @@ def test_delta_pays_for_the_choices_that_go_another_way() -> None:
     some = 5 * 20 * tail(0.5 * (840 - 2) * math.sqrt(0.002))
     assert 0.1 * DELTA < some < 10.0 * DELTA
     paid = _attained_epsilon(replace(USUAL, examples=840), DELTA, 1e-3, 5, 5)
-    assert paid == pytest.approx(_attained_epsilon(USUAL, DELTA + some, 1e-3, 5, 5), rel=1e-6)
+    assert paid == pytest.approx(
+        _attained_epsilon(USUAL, DELTA + some, 1e-3, 5, 5), rel=1e-6
+    )
     assert paid < 0.99 * _attained_epsilon(USUAL, DELTA, 1e-3, 5, 5)
 
 

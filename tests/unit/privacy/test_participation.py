@@ -18,7 +18,9 @@ def test_a_run_shorter_than_an_epoch_may_miss_the_example() -> None:
 
 @for_each("ordering", ORDERINGS)
 @for_each(("steps", "examples"), [(1, 1), (7, 3), (6, 3), (2, 5), (5, 1)])
-def test_the_count_is_the_number_of_patterns(steps: int, examples: int, ordering: Ordering) -> None:
+def test_the_count_is_the_number_of_patterns(
+    steps: int, examples: int, ordering: Ordering
+) -> None:
     found = list(patterns(steps, examples, ordering))
     assert len(found) == pattern_count(steps, examples, ordering)
     for pattern in found:

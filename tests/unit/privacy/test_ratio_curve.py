@@ -15,16 +15,23 @@ from dpverify.privacy.ratio_noise import DEVIATION, MAX_NOISE, law
 from tests.for_each import for_each
 
 
-def test_the_law_accounted_for_is_the_exact_one_up_to_nine_deviations_and_reaches_on() -> None:
+def test_the_law_accounted_for_is_the_exact_one_up_to_nine_deviations_and_reaches_on() -> (
+    None
+):
     chances, ratio, tail = curve.extended_law()
     exact, middle = law(), len(chances) // 2
     assert np.array_equal(
-        chances[middle - curve.CUT : middle + curve.CUT + 1], exact[MAX_NOISE - curve.CUT : MAX_NOISE + curve.CUT + 1]
+        chances[middle - curve.CUT : middle + curve.CUT + 1],
+        exact[MAX_NOISE - curve.CUT : MAX_NOISE + curve.CUT + 1],
     )
     assert 0.0 < tail < 2e-19
-    assert tail == pytest.approx(float(exact[MAX_NOISE + curve.CUT + 1 :].sum()), rel=1e-12, abs=0.0)
+    assert tail == pytest.approx(
+        float(exact[MAX_NOISE + curve.CUT + 1 :].sum()), rel=1e-12, abs=0.0
+    )
     beyond = chances[middle + curve.CUT + 1 :]
-    assert beyond.sum() == pytest.approx(tail * (1.0 - ratio ** len(beyond)), rel=1e-9, abs=0.0)
+    assert beyond.sum() == pytest.approx(
+        tail * (1.0 - ratio ** len(beyond)), rel=1e-9, abs=0.0
+    )
     assert chances.min() > 0.0
     assert np.array_equal(chances, chances[::-1])
 
@@ -35,9 +42,13 @@ def test_moments_are_those_of_the_sum_over_all_numbers(shift: int, order: int) -
     chances, ratio, tail = curve.extended_law()
     log_p = np.log(chances)
     far = np.arange(1, 200_000)  # beyond that, the geometric tails hold 1e-300 of it
-    sides = math.log(tail * (1.0 - ratio)) + (curve.MOST_SHIFT + far - 1) * math.log(ratio)
+    sides = math.log(tail * (1.0 - ratio)) + (curve.MOST_SHIFT + far - 1) * math.log(
+        ratio
+    )
     whole = np.concatenate((sides[::-1], log_p, sides))
-    exact = float(np.logaddexp.reduce(order * whole[:-shift] + (1 - order) * whole[shift:]))
+    exact = float(
+        np.logaddexp.reduce(order * whole[:-shift] + (1 - order) * whole[shift:])
+    )
     bound = float(curve.log_moments(shift)[KNOTS.index(order)])
     assert exact <= bound <= exact + 1e-11 * (1.0 + abs(exact))
 
@@ -47,8 +58,12 @@ def test_bounds_of_all_orders_lie_above_the_moments_of_single_moves() -> None:
     bounds, chances = curve.renyi_bounds(300.0), curve.extended_law().chances
     for order in (2, 12, 14):
         for shift in (1, 17, 300):
-            inner = float(np.sum(chances[shift:] * (chances[:-shift] / chances[shift:]) ** order))
-            assert math.log(inner) / (order - 1) <= bounds[order - 2] * (shift / 300.0) ** 2 * (1.0 + 1e-6)
+            inner = float(
+                np.sum(chances[shift:] * (chances[:-shift] / chances[shift:]) ** order)
+            )
+            assert math.log(inner) / (order - 1) <= bounds[order - 2] * (
+                shift / 300.0
+            ) ** 2 * (1.0 + 1e-6)
     assert curve.renyi_bounds(599.5)[0] == pytest.approx(599.5**2 * curve.rates(599)[0])
 
 

@@ -14,7 +14,10 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.privacy.accounting import epsilon
 from dpverify.privacy.selection import Floats, RunCount, selected_epsilon, selected_rdp
 
-LAWS = [RunCount(mean, shape) for mean, shape in product((1.5, 4.0, 8.0), (-0.5, 0.0, 1.0, 3.0, math.inf))]
+LAWS = [
+    RunCount(mean, shape)
+    for mean, shape in product((1.5, 4.0, 8.0), (-0.5, 0.0, 1.0, 3.0, math.inf))
+]
 RUNS = 8000  # of a law, at most; the laws here have less than 1e-12 beyond
 ORDERS = range(2, 17)
 
@@ -26,7 +29,9 @@ def masses(law: RunCount) -> Floats:
     if law.is_poisson:
         logs = np.concatenate(([0.0], np.cumsum(math.log(law.mean) - np.log(counts))))
     else:
-        steps = np.log(np.abs(counts[1:] + law.shape - 1) / counts[1:]) + math.log(-math.expm1(law.log_gamma))
+        steps = np.log(np.abs(counts[1:] + law.shape - 1) / counts[1:]) + math.log(
+            -math.expm1(law.log_gamma)
+        )
         logs = np.concatenate(([-math.inf, 0.0], np.cumsum(steps)))
     chances = np.exp(logs - logs.max())
     return np.asarray(chances / chances.sum())
@@ -37,7 +42,9 @@ def best(law: RunCount, run: Floats) -> Floats:
     below = np.concatenate(([0.0], np.cumsum(run)))
     below[-1] = 1.0
     chances = masses(law)
-    powers = np.array([float(chances @ np.float64(level) ** np.arange(RUNS)) for level in below])
+    powers = np.array(
+        [float(chances @ np.float64(level) ** np.arange(RUNS)) for level in below]
+    )
     return np.diff(powers) / (1.0 if not law.is_poisson else 1.0 - chances[0])
 
 
@@ -55,9 +62,15 @@ PAIRS = [
 ]
 
 
-def bounds_of(first: list[float], second: list[float], law: RunCount) -> dict[int, float]:
-    here = {order: divergence(np.array(first), np.array(second), order) for order in ORDERS}
-    there = {order: divergence(np.array(second), np.array(first), order) for order in ORDERS}
+def bounds_of(
+    first: list[float], second: list[float], law: RunCount
+) -> dict[int, float]:
+    here = {
+        order: divergence(np.array(first), np.array(second), order) for order in ORDERS
+    }
+    there = {
+        order: divergence(np.array(second), np.array(first), order) for order in ORDERS
+    }
     return selected_rdp(here, there, law)
 
 
@@ -65,11 +78,19 @@ def excesses(law: RunCount, left_out: float) -> list[float]:
     """Divergences of the best run less their bounds, the bounds without a part of the term with the mean."""
     results = []
     for first, second in PAIRS:
-        for a, b in ((first, second), (second, first), (first[::-1], second[::-1]), (second[::-1], first[::-1])):
+        for a, b in (
+            (first, second),
+            (second, first),
+            (first[::-1], second[::-1]),
+            (second[::-1], first[::-1]),
+        ):
             bounds = bounds_of(a, b, law)
             here, there = best(law, np.array(a)), best(law, np.array(b))
             share = left_out * math.log(law.mean)
-            results += [divergence(here, there, order) - bounds[order] + share / (order - 1) for order in ORDERS]
+            results += [
+                divergence(here, there, order) - bounds[order] + share / (order - 1)
+                for order in ORDERS
+            ]
     return results
 
 
@@ -80,8 +101,12 @@ def test_the_law_of_the_number_has_its_mean_and_chances() -> None:
         for chance in (1e-6, 0.3, 0.9):
             none = float(chances @ (1.0 - chance) ** np.arange(RUNS))
             every = float(chances[1:] @ chance ** np.arange(1, RUNS))
-            assert law.at_least_one(np.array([chance]))[0] == pytest.approx(1.0 - none, rel=1e-8)
-            assert law.all_of_some(np.array([chance]))[0] == pytest.approx(every, rel=1e-8)
+            assert law.at_least_one(np.array([chance]))[0] == pytest.approx(
+                1.0 - none, rel=1e-8
+            )
+            assert law.all_of_some(np.array([chance]))[0] == pytest.approx(
+                every, rel=1e-8
+            )
 
 
 def test_exact_laws_of_the_best_run_are_within_the_bounds() -> None:
@@ -102,10 +127,15 @@ def poisson_excesses(mean: float, none: float) -> list[float]:
         for a, b in ((first, second), (second, first)):
             bounds = bounds_of(a, b, law)
             chance = math.exp(-mean)
-            here, there = (np.append(best(law, np.array(side)) * (1.0 - chance), chance) for side in (a, b))
+            here, there = (
+                np.append(best(law, np.array(side)) * (1.0 - chance), chance)
+                for side in (a, b)
+            )
             for order, bound in bounds.items():
                 moment = math.exp((order - 1) * bound) - (1.0 - none) * chance
-                results.append(divergence(here, there, order) - math.log(moment) / (order - 1))
+                results.append(
+                    divergence(here, there, order) - math.log(moment) / (order - 1)
+                )
     return results
 
 
@@ -125,7 +155,9 @@ def test_the_bounds_hold_what_a_telling_score_shows() -> None:
     single = dv.epsilon(1.0, 1e-6, steps=500, rate=0.01)
     sampled = selected_epsilon(1.0, 1e-6, runs=10, steps=500, rate=0.01)
     assert sampled.lower == single.lower < sampled.upper
-    assert selected_epsilon(1.0, 1e-6, runs=1 + 1e-9).upper == pytest.approx(dv.epsilon(1.0, 1e-6).upper, rel=0.1)
+    assert selected_epsilon(1.0, 1e-6, runs=1 + 1e-9).upper == pytest.approx(
+        dv.epsilon(1.0, 1e-6).upper, rel=0.1
+    )
 
 
 def test_drawn_runs_are_within_the_upper_bound() -> None:
@@ -144,8 +176,14 @@ def test_drawn_runs_are_within_the_upper_bound() -> None:
 
 def test_the_bounds_are_those_of_another_program() -> None:
     """Numbers of dp_accounting 0.6.0 with the orders 2 to 64 and some above, to what its orders lose."""
-    for runs, shape, expected in ((20.0, 1.0, 4.689058976), (20.0, 0.0, 3.868084824), (20.0, math.inf, 7.423075995)):
-        assert selected_epsilon(2.0, 1e-5, runs=runs, shape=shape).upper == pytest.approx(expected, rel=1e-6)
+    for runs, shape, expected in (
+        (20.0, 1.0, 4.689058976),
+        (20.0, 0.0, 3.868084824),
+        (20.0, math.inf, 7.423075995),
+    ):
+        assert selected_epsilon(
+            2.0, 1e-5, runs=runs, shape=shape
+        ).upper == pytest.approx(expected, rel=1e-6)
     sampled = selected_epsilon(1.0, 1e-5, runs=10, steps=1000, rate=0.01)
     assert sampled.upper == pytest.approx(4.107595428, rel=1e-6)
 
@@ -168,7 +206,11 @@ class GaussianDpEvent:
 
 def test_an_event_of_selection_is_read() -> None:
     selection = RepeatAndSelectDpEvent(GaussianDpEvent())
-    assert epsilon(selection, 1e-5) == dv.epsilon(selection, 1e-5) == dv.selected_epsilon(2.0, 1e-5, runs=10)
+    assert (
+        epsilon(selection, 1e-5)
+        == dv.epsilon(selection, 1e-5)
+        == dv.selected_epsilon(2.0, 1e-5, runs=10)
+    )
     with pytest.raises(ArgumentError, match="sampling must be poisson"):
         dv.epsilon(selection, 1e-5, sampling="batches")
     with pytest.raises(ArgumentError, match="RepeatAndSelectDpEvent"):
@@ -176,11 +218,16 @@ def test_an_event_of_selection_is_read() -> None:
 
 
 def test_what_is_out_of_range_is_refused() -> None:
-    for runs, shape, rule in ((1.0, 1.0, "above 1"), (5.0, -1.0, "above -1"), (0.0, math.inf, "above 0")):
+    for runs, shape, rule in (
+        (1.0, 1.0, "above 1"),
+        (5.0, -1.0, "above -1"),
+        (0.0, math.inf, "above 0"),
+    ):
         with pytest.raises(ArgumentError, match=rule):
             RunCount(runs, shape)
     with pytest.raises(ArgumentError, match="too large"):
         RunCount(1e13)
     for number, wrong in (("steps", 0), ("rate", 1.5), ("sigma", 0.0)):
+        arguments = {"sigma": 1.0, "delta": 1e-5, "runs": 2.0, number: wrong}
         with pytest.raises(ArgumentError, match=f"^{number} must"):
-            selected_epsilon(**{"sigma": 1.0, "delta": 1e-5, "runs": 2.0, number: wrong})  # type: ignore[arg-type]  # one wrong value each
+            selected_epsilon(**arguments)  # type: ignore[arg-type]  # one wrong value each

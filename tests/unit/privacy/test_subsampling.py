@@ -22,12 +22,16 @@ ENDS = [-60, -20, -8, -2, 0, 2, 5, 8, 12, 20, 60]
 
 
 def without_replacement_gaussian_rdp(order: int, rate: float, sigma: float) -> float:
-    return without_replacement_rdp(order, rate, [gaussian_rdp(j, 1 / sigma) for j in range(2, order + 1)])
+    return without_replacement_rdp(
+        order, rate, [gaussian_rdp(j, 1 / sigma) for j in range(2, order + 1)]
+    )
 
 
 @for_each(("order", "mu"), [(2, 1.0), (1.5, 0.25), (7, 0.5), (1.01, 3.0)])
 def test_gaussian_curve_is_the_definition(order: float, mu: float) -> None:
-    exact = renyi_by_integration(order, mixture([1], [mu], 1), mixture([1], [0], 1), [-30, -5, 0, 5, 10, 45])
+    exact = renyi_by_integration(
+        order, mixture([1], [mu], 1), mixture([1], [0], 1), [-30, -5, 0, 5, 10, 45]
+    )
     assert abs(float(exact) / gaussian_rdp(order, mu) - 1) < 1e-14
 
 
@@ -37,19 +41,29 @@ def test_composition_agrees_with_the_root_of_squares() -> None:
     assert together == pytest.approx(gaussian_rdp(4.5, compose_mu(mus)), rel=1e-15)
 
 
-@for_each(("order", "rate", "sigma"), [(2, 0.01, 1.0), (5, 0.5, 0.8), (12, 1e-3, 2.0), (3, 1e-5, 1.0)])
+@for_each(
+    ("order", "rate", "sigma"),
+    [(2, 0.01, 1.0), (5, 0.5, 0.8), (12, 1e-3, 2.0), (3, 1e-5, 1.0)],
+)
 def test_poisson_is_the_definition(order: int, rate: float, sigma: float) -> None:
     mixed, alone = mixture([1 - rate, rate], [0, 1], sigma), mixture([1], [0], sigma)
     exact = renyi_by_integration(order, mixed, alone, ENDS)
     # The weights 1 - rate and rate are rounded, and miss 1 by up to 1e-16.
-    assert abs(float(exact) - poisson_gaussian_rdp(order, rate, sigma)) < 1e-12 * float(exact) + 3e-16
+    assert (
+        abs(float(exact) - poisson_gaussian_rdp(order, rate, sigma))
+        < 1e-12 * float(exact) + 3e-16
+    )
     reverse = renyi_by_integration(order, alone, mixed, ENDS)
     assert reverse <= exact
 
 
 def test_poisson_keeps_its_digits_at_tiny_rates() -> None:
-    assert poisson_gaussian_rdp(2, 1e-100, 1.0) == pytest.approx(1e-200 * (math.e - 1), rel=1e-13)
-    assert poisson_gaussian_rdp(2, 1e-9, 1.0) == pytest.approx(math.log1p(1e-18 * (math.e - 1)), rel=1e-13)
+    assert poisson_gaussian_rdp(2, 1e-100, 1.0) == pytest.approx(
+        1e-200 * (math.e - 1), rel=1e-13
+    )
+    assert poisson_gaussian_rdp(2, 1e-9, 1.0) == pytest.approx(
+        math.log1p(1e-18 * (math.e - 1)), rel=1e-13
+    )
 
 
 def test_ends_of_the_range() -> None:
@@ -57,7 +71,9 @@ def test_ends_of_the_range() -> None:
     assert poisson_gaussian_rdp(4, 1, 0.5) == gaussian_rdp(4, 2.0)
     assert without_replacement_gaussian_rdp(4, 0, 1) == 0
     assert without_replacement_gaussian_rdp(4, 1, 0.5) == gaussian_rdp(4, 2.0)
-    assert poisson_gaussian_rdp(2000, 0.01, 0.1) == pytest.approx(gaussian_rdp(2000, 10), rel=1e-3)
+    assert poisson_gaussian_rdp(2000, 0.01, 0.1) == pytest.approx(
+        gaussian_rdp(2000, 10), rel=1e-3
+    )
 
 
 def test_refuses_what_is_outside_the_range() -> None:
@@ -78,21 +94,30 @@ def test_refuses_what_is_outside_the_range() -> None:
 
 
 def test_second_opinion() -> None:
-    accountant = pytest.importorskip("dp_accounting.rdp.rdp_privacy_accountant", reason=MISSING)
+    accountant = pytest.importorskip(
+        "dp_accounting.rdp.rdp_privacy_accountant", reason=MISSING
+    )
     orders = [2, 3, 10, 100]
     for rate, sigma in [(0.01, 1.0), (0.3, 2.0), (1e-3, 0.7)]:
-        theirs = accountant._compute_rdp_poisson_subsampled_gaussian(rate, sigma, orders)
-        assert [poisson_gaussian_rdp(z, rate, sigma) for z in orders] == pytest.approx(list(theirs), rel=1e-6)
+        theirs = accountant._compute_rdp_poisson_subsampled_gaussian(
+            rate, sigma, orders
+        )
+        assert [poisson_gaussian_rdp(z, rate, sigma) for z in orders] == pytest.approx(
+            list(theirs), rel=1e-6
+        )
         theirs = accountant._compute_rdp_sample_wor_gaussian(rate, sigma, orders)
         ours = [without_replacement_gaussian_rdp(z, rate, sigma) for z in orders]
-        # Theirs uses the sharper version of the theorem (forward differences) where it can, never a weaker one.
+        # Theirs uses the sharper version of the theorem (forward differences) where it
+        # can, never a weaker one.
         assert all(a <= b * (1 + 1e-6) for a, b in zip(theirs, ours, strict=True))
         assert ours == pytest.approx(list(theirs), rel=1.5)
 
 
 def test_second_moment_is_the_chi_square() -> None:
     for sigma in (0.7, 3.0, 1e4):
-        assert math.exp(log_chi_moments(sigma, 2)[0]) == pytest.approx(math.expm1(1 / sigma**2), rel=1e-12)
+        assert math.exp(log_chi_moments(sigma, 2)[0]) == pytest.approx(
+            math.expm1(1 / sigma**2), rel=1e-12
+        )
 
 
 def test_moments_tend_to_those_of_a_normal_law() -> None:
@@ -109,9 +134,9 @@ def test_between_a_pair_and_theorem_9(order: int, rate: float, sigma: float) -> 
 
 
 def test_large_noise_gains_what_theorem_9_loses() -> None:
-    assert without_replacement_gaussian_sharp(20, 0.05, 200.0) < 0.02 * without_replacement_gaussian_rdp(
+    assert without_replacement_gaussian_sharp(
         20, 0.05, 200.0
-    )
+    ) < 0.02 * without_replacement_gaussian_rdp(20, 0.05, 200.0)
 
 
 def test_ends_of_the_range_of_the_sharp_bound() -> None:
@@ -130,6 +155,10 @@ def test_second_opinion_on_the_sharp_bound() -> None:
     accountant = pytest.importorskip(name, reason=MISSING)
     for rate, sigma in [(0.01, 1.0), (0.1, 5.0), (1e-3, 0.7)]:
         for order in (2, 3, 10, 33):
-            theirs = accountant._compute_rdp_sample_wor_gaussian(rate, sigma, [order])[0]
+            theirs = accountant._compute_rdp_sample_wor_gaussian(rate, sigma, [order])[
+                0
+            ]
             whole = order / (2 * sigma**2)
-            assert without_replacement_gaussian_sharp(order, rate, sigma) == pytest.approx(min(theirs, whole), rel=1e-9)
+            assert without_replacement_gaussian_sharp(
+                order, rate, sigma
+            ) == pytest.approx(min(theirs, whole), rel=1e-9)

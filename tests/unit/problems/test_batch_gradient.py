@@ -5,7 +5,12 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems import logistic as module
-from dpverify.problems.logistic import BatchGradient, LogisticRegression, line_losses, psi_slope
+from dpverify.problems.logistic import (
+    BatchGradient,
+    LogisticRegression,
+    line_losses,
+    psi_slope,
+)
 from dpverify.problems.rows import scale_rows
 from tests.for_each import for_each
 
@@ -15,7 +20,9 @@ CLOSE = 1e-12
 def problem(n: int = 90, d: int = 7, lam: float = 0.3) -> LogisticRegression:
     rng = np.random.default_rng(0)
     x = scale_rows(rng.standard_normal((n, d)))
-    return LogisticRegression(x, (rng.random(n) < 0.4).astype(float), lam=lam, radius=1.0)
+    return LogisticRegression(
+        x, (rng.random(n) < 0.4).astype(float), lam=lam, radius=1.0
+    )
 
 
 def losses(p: LogisticRegression, w: Vector) -> Matrix:
@@ -46,13 +53,18 @@ def test_clipped_gradients_against_all_of_them_written_out(clip: float) -> None:
     want = (g * np.minimum(1, clip / lengths)).mean(axis=0) + penalty(p, w)
     BatchGradient(p, clip)(w, np.arange(90), out)
     assert np.allclose(out, want, rtol=0, atol=CLOSE)
-    whole = g + penalty(p, w)  # what clipping the sum of both parts would give, and no regularizer at all
-    other = (whole * np.minimum(1, clip / np.linalg.norm(whole, axis=1, keepdims=True))).mean(axis=0)
+    # what clipping the sum of both parts would give, and no regularizer at all
+    whole = g + penalty(p, w)
+    other = (
+        whole * np.minimum(1, clip / np.linalg.norm(whole, axis=1, keepdims=True))
+    ).mean(axis=0)
     assert np.abs(out - other).max() > 1e-3 or clip == 5.0
     assert np.abs(out - want + penalty(p, w)).max() > 1e-3
 
 
-def test_replacing_one_example_moves_it_by_at_most_twice_the_clip_over_the_batch() -> None:
+def test_replacing_one_example_moves_it_by_at_most_twice_the_clip_over_the_batch() -> (
+    None
+):
     p, w, clip, batch = problem(), np.linspace(-1, 2, 7), 0.3, np.arange(10)
     before, after, moved = np.empty(7), np.empty(7), []
     BatchGradient(p, clip)(w, batch, before)
@@ -60,13 +72,17 @@ def test_replacing_one_example_moves_it_by_at_most_twice_the_clip_over_the_batch
         rng = np.random.default_rng(seed)
         x, y = p.x.copy(), p.y.copy()
         x[3], y[3] = scale_rows(rng.standard_normal((1, 7)))[0], rng.integers(2)
-        BatchGradient(LogisticRegression(x, y, lam=p.lam, radius=1.0), clip)(w, batch, after)
+        BatchGradient(LogisticRegression(x, y, lam=p.lam, radius=1.0), clip)(
+            w, batch, after
+        )
         moved.append(np.linalg.norm(after - before))
     assert clip / 10 < max(moved) <= 2 * clip / 10 * (1 + CLOSE)
 
 
 @for_each("clip", [0.7, 3.0, 50.0])
-def test_losses_along_a_line_are_cut_one_by_one_and_the_regularizer_is_not(clip: float) -> None:
+def test_losses_along_a_line_are_cut_one_by_one_and_the_regularizer_is_not(
+    clip: float,
+) -> None:
     """Of an example at most C' counts, on which the noise of a choice rests; a label that is far off costs 20 here."""
     p, w, direction, lengths = (
         problem(lam=0.9),
@@ -80,7 +96,9 @@ def test_losses_along_a_line_are_cut_one_by_one_and_the_regularizer_is_not(clip:
         each = np.logaddexp(0.0, (1 - 2 * p.y) * (p.x @ point))
         assert (each > 3.0).any()
         regularizer = p.lam * (point**2 / (1 + point**2)).sum()
-        assert found[k] == pytest.approx(np.minimum(each, clip).mean() + regularizer, rel=CLOSE)
+        assert found[k] == pytest.approx(
+            np.minimum(each, clip).mean() + regularizer, rel=CLOSE
+        )
 
 
 def test_rows_of_zeros_and_bad_clips() -> None:
@@ -93,7 +111,12 @@ def test_rows_of_zeros_and_bad_clips() -> None:
 
 
 def test_jitted_and_python_agree() -> None:
-    total, w, out, again = np.arange(5.0), np.linspace(-2, 2, 4), np.empty(4), np.empty(4)
+    total, w, out, again = (
+        np.arange(5.0),
+        np.linspace(-2, 2, 4),
+        np.empty(4),
+        np.empty(4),
+    )
     module.add_penalty(total, 3, w, 0.1, out)
     python_of(module.add_penalty)(total, 3, w, 0.1, again)
     assert np.array_equal(out, again)

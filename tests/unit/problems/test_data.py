@@ -68,34 +68,51 @@ def test_a_sparse_libsvm_file_is_read_as_written(tmp_path: Path) -> None:
 
 
 def test_libsvm_comments_blank_lines_and_number_styles(tmp_path: Path) -> None:
-    data = load_dataset(write(tmp_path, "d", "# head\n+1 1:1.5 3:-2e0 # note\n\n-1.0 2:1\n1.0 1:3\n"))
+    data = load_dataset(
+        write(tmp_path, "d", "# head\n+1 1:1.5 3:-2e0 # note\n\n-1.0 2:1\n1.0 1:3\n")
+    )
     np.testing.assert_array_equal(data.x, [[1.5, 0, -2], [0, 1, 0], [3, 0, 0]])
     np.testing.assert_array_equal(data.y, [1, 0, 1])
 
 
 def test_csv_with_header_and_names_as_labels(tmp_path: Path) -> None:
-    data = load_dataset(write(tmp_path, "d.csv", 'a,b,class\n1,2,M\n\n3,4.5,"B"\n-1,0,M\n'))
+    data = load_dataset(
+        write(tmp_path, "d.csv", 'a,b,class\n1,2,M\n\n3,4.5,"B"\n-1,0,M\n')
+    )
     np.testing.assert_array_equal(data.x, [[1, 2], [3, 4.5], [-1, 0]])
     np.testing.assert_array_equal(data.y, [1, 0, 1])
     assert data.classes == ("B", "M")
 
 
 @for_each("name", ["d.csv.gz", "d.CSV.bz2", "d.tsv", "d.tsv.gz"])
-def test_tables_are_known_by_their_names_and_may_be_packed(tmp_path: Path, name: str) -> None:
-    text = "a;b;class\n1;2;M\n3;4.5;B\n".replace(";", "\t" if "tsv" in name else ",").encode()
-    packs: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "z2": bz2.compress}
+def test_tables_are_known_by_their_names_and_may_be_packed(
+    tmp_path: Path, name: str
+) -> None:
+    text = "a;b;class\n1;2;M\n3;4.5;B\n".replace(
+        ";", "\t" if "tsv" in name else ","
+    ).encode()
+    packs: dict[str, Callable[[bytes], bytes]] = {
+        "gz": gzip.compress,
+        "z2": bz2.compress,
+    }
     pack = packs.get(name[-2:], bytes)
     (tmp_path / name).write_bytes(pack(text))
     data = load_dataset(tmp_path / name)
     assert data.dense_x.tolist() == [[1.0, 2.0], [3.0, 4.5]]
     assert data.classes == ("B", "M")
-    (tmp_path / name).write_bytes(pack(text)[:-9] if name[-2:] in {"gz", "z2"} else b"\xff\xfe")
+    (tmp_path / name).write_bytes(
+        pack(text)[:-9] if name[-2:] in {"gz", "z2"} else b"\xff\xfe"
+    )
     assert "not a CSV file" in error_line(tmp_path / name)
 
 
 @for_each("head", ["a,b,y", ",b,y", "1,b,2", "?,,y"])
-def test_a_first_line_with_a_name_or_without_a_number_is_a_header(tmp_path: Path, head: str) -> None:
-    assert load_dataset(write(tmp_path, "d.csv", f"{head}\n3,4,0\n5,6,1\n")).x.shape == (2, 2)
+def test_a_first_line_with_a_name_or_without_a_number_is_a_header(
+    tmp_path: Path, head: str
+) -> None:
+    assert load_dataset(
+        write(tmp_path, "d.csv", f"{head}\n3,4,0\n5,6,1\n")
+    ).x.shape == (2, 2)
 
 
 def test_csv_without_header(tmp_path: Path) -> None:
@@ -107,13 +124,22 @@ def test_csv_without_header(tmp_path: Path) -> None:
 
 def test_a_test_file_may_lack_a_class_and_has_none_of_its_own(tmp_path: Path) -> None:
     """Labels count in the order of the data to train on."""
-    for name, text in (("one.libsvm", "+1 1:1\n1.0 2:1\n"), ("one.csv", "1,2,1\n2,1,1\n")):
+    for name, text in (
+        ("one.libsvm", "+1 1:1\n1.0 2:1\n"),
+        ("one.csv", "1,2,1\n2,1,1\n"),
+    ):
         data = load_dataset(write(tmp_path, name, text), known=("-1", "1"))
         assert (data.y.tolist(), data.classes) == ([1.0, 1.0], ("-1", "1"))
-    both = load_dataset(write(tmp_path, "both.libsvm", "1 1:1\n-1 1:2\n"), known=("-1", "1"))
+    both = load_dataset(
+        write(tmp_path, "both.libsvm", "1 1:1\n-1 1:2\n"), known=("-1", "1")
+    )
     assert both.y.tolist() == [1.0, 0.0]
-    with pytest.raises(DataError, match=r"has the labels 1, 3, the data to train on have -1, 1\."):
-        load_dataset(write(tmp_path, "more.libsvm", "1 1:1\n3 1:2\n"), known=("-1", "1"))
+    with pytest.raises(
+        DataError, match=r"has the labels 1, 3, the data to train on have -1, 1\."
+    ):
+        load_dataset(
+            write(tmp_path, "more.libsvm", "1 1:1\n3 1:2\n"), known=("-1", "1")
+        )
 
 
 def test_missing_file_directory_and_empty_file(tmp_path: Path) -> None:
@@ -158,10 +184,18 @@ def test_bad_libsvm_file_gets_one_line(tmp_path: Path, text: str) -> None:
 
 BAD_CSV = {
     "1,2,0\n1,2\n": ("line 2", "2 columns, the first line has 3"),
-    "1,2,0\n1,x,1\n": ("line 2", "column 2 is 'x'", "finite number; give each of its values a column of 0 and 1"),
+    "1,2,0\n1,x,1\n": (
+        "line 2",
+        "column 2 is 'x'",
+        "finite number; give each of its values a column of 0 and 1",
+    ),
     "1,2,0\n1,1_000,1\n": ("line 2", "column 2 is '1_000'", "must be a finite number"),
     "1_0,2,0\n1,3,1\n": ("line 1", "column 1 is '1_0'", "must be a finite number"),
-    "1,2,0\n1,\u0661\u0662,1\n": ("line 2", "column 2 is '\u0661\u0662'", "must be a finite number"),
+    "1,2,0\n1,\u0661\u0662,1\n": (
+        "line 2",
+        "column 2 is '\u0661\u0662'",
+        "must be a finite number",
+    ),
     "1,2,0\n1,\u00a02,1\n": ("line 2", "must be a finite number"),
     "1,2,0\n1,0x10,1\n": ("line 2", "must be a finite number"),
     "1,2,0\n1,Infinity,1\n": ("line 2", "must be a finite number"),
@@ -196,7 +230,8 @@ def test_damaged_archive_is_bad_data(tmp_path: Path) -> None:
 
 def test_a_matrix_that_cannot_fit_is_refused_before_it_is_made(tmp_path: Path) -> None:
     line = error_line(write(tmp_path, "d", "1 1:2\n0 2000000000:1\n"), limit=10**9)
-    assert "2 examples with 2000000000 features need 128 GB" in line  # for the vectors of the smallest run
+    # for the vectors of the smallest run
+    assert "2 examples with 2000000000 features need 128 GB" in line
     rows = "".join(f"{i},{i % 2}\n" for i in range(2500))
     assert "need" in error_line(write(tmp_path, "d.csv", rows), limit=20_000)
     with pytest.raises(DataError, match="24 TB"):
@@ -204,12 +239,20 @@ def test_a_matrix_that_cannot_fit_is_refused_before_it_is_made(tmp_path: Path) -
     assert available_bytes() > 0
 
 
-CONTENT = st.binary(max_size=80) | st.text('01 :.-ena,#\n\r"+', max_size=80).map(str.encode)
+CONTENT = st.binary(max_size=80) | st.text('01 :.-ena,#\n\r"+', max_size=80).map(
+    str.encode
+)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(content=CONTENT, suffix=st.sampled_from(["", ".csv", ".gz", ".tsv.gz"]))
-def test_any_bytes_are_read_or_refused_in_one_line(tmp_path: Path, content: bytes, suffix: str) -> None:
+def test_any_bytes_are_read_or_refused_in_one_line(
+    tmp_path: Path, content: bytes, suffix: str
+) -> None:
     file = tmp_path / f"d{suffix}"
     file.write_bytes(content)
     message = ""

@@ -20,12 +20,22 @@ def bad(w: Any, x_row: Any, y: Any, out: Any) -> None:
     out[:] = w + "text"
 
 
-@pytest.mark.skipif(is_kernel(len), reason="the jit is switched off: every function will do")
+@pytest.mark.skipif(
+    is_kernel(len), reason="the jit is switched off: every function will do"
+)
 def test_only_kernels_are_kernels() -> None:
     assert module.compiled(good, "Other") is good
-    with pytest.raises(ArgumentError, match=r"gradient must be a kernel \(w, x_row, y, out\); see Other, got"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"gradient must be a kernel \(w, x_row, y, out\); see Other, got",
+    ):
         module.compiled(cast("Any", len), "Other")
-    with pytest.raises(ArgumentError, match=r"gradient must compile as \(w, x_row, y, out\)"), module.compiling(bad):
+    with (
+        pytest.raises(
+            ArgumentError, match=r"gradient must compile as \(w, x_row, y, out\)"
+        ),
+        module.compiling(bad),
+    ):
         bad(np.ones(2), np.ones(2), 1.0, np.ones(2))
 
 
@@ -45,7 +55,12 @@ def test_a_function_gets_a_copy_and_its_answer_is_looked_at() -> None:
     assert np.array_equal(out, [5.0, 7.0])
     assert np.array_equal(w, [1.0, 2.0])
     for wrong in (np.ones(3), "text", np.ones((1, 2)), np.array(["a", "b"])):
-        with pytest.raises(ArgumentError, match=r"must be an array of numbers of shape \(2,\), got gradient="):
+        with pytest.raises(
+            ArgumentError,
+            match=r"must be an array of numbers of shape \(2,\), got gradient=",
+        ):
             module.ask(lambda w, n, wrong=wrong: wrong, w, 0, 1, out)  # type: ignore[misc]  # no type for a default
-    with pytest.raises(ArgumentError, match=r"gradient must be a function \(w, n\), got gradient="):
+    with pytest.raises(
+        ArgumentError, match=r"gradient must be a function \(w, n\), got gradient="
+    ):
         module.any_function(cast("Any", 3))

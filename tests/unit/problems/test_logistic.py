@@ -27,13 +27,18 @@ from dpverify.problems.logistic import (
 from dpverify.problems.rows import scale_rows
 from tests.for_each import for_each
 
-RELATIVE = 4e-15  # a few roundings of functions whose condition numbers are at most about 2
+# a few roundings of functions whose condition numbers are at most about 2
+RELATIVE = 4e-15
 
 
-def make(n: int = 40, d: int = 5, lam: float = 0.1, seed: int = 0) -> LogisticRegression:
+def make(
+    n: int = 40, d: int = 5, lam: float = 0.1, seed: int = 0
+) -> LogisticRegression:
     rng = np.random.default_rng(seed)
     x = scale_rows(rng.normal(size=(n, d)), "unit")
-    return LogisticRegression(x, (rng.random(n) < 0.5).astype(float), lam=lam, radius=1.0)
+    return LogisticRegression(
+        x, (rng.random(n) < 0.5).astype(float), lam=lam, radius=1.0
+    )
 
 
 def loss_by_definition(w: Vector, x: Matrix, y: Vector, lam: float) -> mpmath.mpf:
@@ -41,9 +46,13 @@ def loss_by_definition(w: Vector, x: Matrix, y: Vector, lam: float) -> mpmath.mp
     with mpmath.workdps(60):
         total = mpmath.mpf(0)
         for row, label in zip(x, y, strict=True):
-            phi = 1 / (1 + mpmath.exp(-mpmath.fdot(map(mpmath.mpf, row), map(mpmath.mpf, w))))
+            phi = 1 / (
+                1 + mpmath.exp(-mpmath.fdot(map(mpmath.mpf, row), map(mpmath.mpf, w)))
+            )
             total -= mpmath.log(phi) if label else mpmath.log(1 - phi)
-        return total / len(x) + lam * sum(mpmath.mpf(t) ** 2 / (1 + mpmath.mpf(t) ** 2) for t in w)
+        return total / len(x) + lam * sum(
+            mpmath.mpf(t) ** 2 / (1 + mpmath.mpf(t) ** 2) for t in w
+        )
 
 
 def test_loss_is_the_definition_and_its_sign_is_that_of_a_minimisation() -> None:
@@ -53,7 +62,8 @@ def test_loss_is_the_definition_and_its_sign_is_that_of_a_minimisation() -> None
         want = loss_by_definition(w, problem.x, problem.y, problem.lam)
         assert problem.loss(w) == pytest.approx(float(want), rel=1e-13)
     assert problem.loss(problem.start) == pytest.approx(math.log(2), rel=1e-15)
-    # A perfect fit has a small loss: with the sign as printed it would be very negative.
+    # A perfect fit has a small loss: with the sign as printed it would be very
+    # negative.
     fit = LogisticRegression(np.array([[1.0], [-1.0]]), np.array([1.0, 0.0]), lam=0.0)
     assert 0 < fit.loss(np.array([20.0])) < 1e-8
 
@@ -63,7 +73,10 @@ def test_gradient_is_the_derivative_of_the_loss() -> None:
     w = np.random.default_rng(2).normal(size=5)
     got = problem.gradient(w)
     for j, step in enumerate(np.eye(5) * 1e-10):
-        upper, lower = (loss_by_definition(w + s * step, problem.x, problem.y, problem.lam) for s in (1, -1))
+        upper, lower = (
+            loss_by_definition(w + s * step, problem.x, problem.y, problem.lam)
+            for s in (1, -1)
+        )
         moved = (w[j] + step[j]) - (w[j] - step[j])
         assert got[j] == pytest.approx(float((upper - lower) / moved), rel=1e-8)
 
@@ -74,7 +87,9 @@ def test_example_gradients_average_to_the_gradient() -> None:
     out = np.empty((40, 5))
     for row, label, result in zip(problem.x, problem.y, out, strict=True):
         problem.example_gradient(w, row, label, result)
-    np.testing.assert_allclose(out.mean(axis=0), problem.gradient(w), rtol=1e-12, atol=1e-16)
+    np.testing.assert_allclose(
+        out.mean(axis=0), problem.gradient(w), rtol=1e-12, atol=1e-16
+    )
     assert example_gradient(0.1) is problem.example_gradient
 
 
@@ -85,12 +100,18 @@ def test_scalar_functions_are_accurate_everywhere(t: float) -> None:
         big = mpmath.mpf(t)
         u = big * big
         if abs(t) < 700:
-            assert sigmoid(t) == pytest.approx(float(1 / (1 + mpmath.exp(-big))), rel=RELATIVE)
-            assert log1pexp(t) == pytest.approx(float(mpmath.log(1 + mpmath.exp(big))), rel=RELATIVE)
+            assert sigmoid(t) == pytest.approx(
+                float(1 / (1 + mpmath.exp(-big))), rel=RELATIVE
+            )
+            assert log1pexp(t) == pytest.approx(
+                float(mpmath.log(1 + mpmath.exp(big))), rel=RELATIVE
+            )
         assert 0 <= sigmoid(t) <= 1
         assert log1pexp(t) >= max(t, 0)
         assert psi(t) == pytest.approx(float(u / (1 + u)), rel=RELATIVE, abs=1e-307)
-        assert psi_slope(t) == pytest.approx(float(2 * big / (1 + u) ** 2), rel=RELATIVE, abs=1e-307)
+        assert psi_slope(t) == pytest.approx(
+            float(2 * big / (1 + u) ** 2), rel=RELATIVE, abs=1e-307
+        )
 
 
 def test_kernels_work_inside_another_kernel() -> None:
@@ -107,13 +128,19 @@ def test_kernels_work_inside_another_kernel() -> None:
 
 
 def exact_norm_at_most(vector: Vector, bound: float) -> bool:
-    return sum((Fraction(float(v)) ** 2 for v in vector), Fraction(0)) <= Fraction(bound) ** 2
+    return (
+        sum((Fraction(float(v)) ** 2 for v in vector), Fraction(0))
+        <= Fraction(bound) ** 2
+    )
 
 
 @settings(max_examples=300, deadline=None)
 @given(
     st.integers(1, 6).flatmap(
-        lambda d: st.tuples(*[st.lists(st.floats(-1e3, 1e3) | st.floats(-2, 2), min_size=d, max_size=d)] * 2)
+        lambda d: st.tuples(
+            *[st.lists(st.floats(-1e3, 1e3) | st.floats(-2, 2), min_size=d, max_size=d)]
+            * 2
+        )
     ),
     st.sampled_from([0.0, 1.0]),
     st.sampled_from([0.0, 0.001, 0.1, 3.0]),
@@ -128,17 +155,25 @@ def test_no_gradient_is_longer_than_lipschitz_in_exact_arithmetic(
     assert exact_norm_at_most(out, bounds.lipschitz(radius, lam, len(w)))
 
 
-def test_lipschitz_is_not_exceeded_over_balls_of_iterates_and_is_nearly_attained() -> None:
+def test_lipschitz_is_not_exceeded_over_balls_of_iterates_and_is_nearly_attained() -> (
+    None
+):
     rng = np.random.default_rng(4)
     for d, lam in ((1, 0.001), (3, 0.5), (30, 0.001)):
         G, largest, out = bounds.lipschitz(1.0, lam, d), 0.0, np.empty(d)
         for size in np.repeat([0.1, 0.5, 1.0, 3.0, 20.0, 500.0], 500):
             w, x = rng.normal(size=(2, d))
-            example_gradient(lam)(size * w / np.linalg.norm(w), x / np.linalg.norm(x), float(rng.integers(2)), out)
+            example_gradient(lam)(
+                size * w / np.linalg.norm(w),
+                x / np.linalg.norm(x),
+                float(rng.integers(2)),
+                out,
+            )
             largest = max(largest, float(np.linalg.norm(out)))
         assert largest <= G
         assert largest > 0.6 * G
-    # The worst case of the derivation: equal entries, every w_j at 1/sqrt(3), many dimensions.
+    # The worst case of the derivation: equal entries, every w_j at 1/sqrt(3), many
+    # dimensions.
     for lam in (0.001, 1.0):
         d = 900
         x = scale_rows(np.ones((1, d)), "unit")[0]
@@ -152,11 +187,15 @@ def test_lipschitz_is_not_exceeded_over_balls_of_iterates_and_is_nearly_attained
 def hessian(w: Vector, x: Vector, lam: float) -> Matrix:
     """By hand, from the docstring of the bounds."""
     s = sigmoid(float(x @ w))
-    curvature: Matrix = s * (1 - s) * np.outer(x, x) + lam * np.diag(2 * (1 - 3 * w**2) / (1 + w**2) ** 3)
+    curvature: Matrix = s * (1 - s) * np.outer(x, x) + lam * np.diag(
+        2 * (1 - 3 * w**2) / (1 + w**2) ** 3
+    )
     return curvature
 
 
-def test_smoothness_is_not_exceeded_by_gradient_differences_and_is_attained_at_zero() -> None:
+def test_smoothness_is_not_exceeded_by_gradient_differences_and_is_attained_at_zero() -> (
+    None
+):
     rng = np.random.default_rng(5)
     for d, lam, radius in ((1, 0.001, 1.0), (4, 0.5, 2.0), (30, 0.1, 1.0)):
         L, ratio, a, b = bounds.smoothness(radius, lam), 0.0, np.empty(d), np.empty(d)
@@ -168,18 +207,27 @@ def test_smoothness_is_not_exceeded_by_gradient_differences_and_is_attained_at_z
             for point, result in ((w, a), (v, b)):
                 example_gradient(lam)(point, x, 1.0, result)
             ratio = max(ratio, float(np.linalg.norm(a - b) / np.linalg.norm(w - v)))
-            assert np.abs(np.linalg.eigvalsh(hessian(w, x, lam))).max() <= L * (1 + 1e-12)
+            assert np.abs(np.linalg.eigvalsh(hessian(w, x, lam))).max() <= L * (
+                1 + 1e-12
+            )
         assert ratio <= L * (1 + 1e-9)
         e1 = np.eye(d)[0] * radius
-        assert np.linalg.eigvalsh(hessian(np.zeros(d), e1, lam)).max() == pytest.approx(L, rel=1e-12)
+        assert np.linalg.eigvalsh(hessian(np.zeros(d), e1, lam)).max() == pytest.approx(
+            L, rel=1e-12
+        )
 
 
 def test_a_smaller_constant_would_be_caught() -> None:
-    # Each of these is what a slip in the derivation would give; the worst cases above must exceed it.
+    # Each of these is what a slip in the derivation would give; the worst cases above
+    # must exceed it.
     d, lam = 900, 1.0
     out = np.empty(d)
     example_gradient(lam)(np.full(d, 1 / math.sqrt(3)), np.full(d, 1 / 30), 0.0, out)
-    for slip in (1 + 0.64 * math.sqrt(d) * lam, math.sqrt(d) * lam * 3 * math.sqrt(3) / 8, 1 + math.sqrt(d) * lam / 2):
+    for slip in (
+        1 + 0.64 * math.sqrt(d) * lam,
+        math.sqrt(d) * lam * 3 * math.sqrt(3) / 8,
+        1 + math.sqrt(d) * lam / 2,
+    ):
         assert np.linalg.norm(out) > slip
 
 
@@ -190,9 +238,16 @@ def test_constants_are_rounded_up_and_close() -> None:
             L = arb(radius) ** 2 / 4 + 2 * arb(lam)
             margin = 1 + arb(2) ** -49  # nine roundings of the kernel
             assert G * margin <= arb(bounds.lipschitz(radius, lam, d))
-            for exact, got in ((G, bounds.lipschitz(radius, lam, d)), (L, bounds.smoothness(radius, lam))):
+            for exact, got in (
+                (G, bounds.lipschitz(radius, lam, d)),
+                (L, bounds.smoothness(radius, lam)),
+            ):
                 assert exact <= arb(got) <= exact * (1 + arb(2) ** -47)
-        assert arb(2).log() <= arb(bounds.gap_at_zero()) <= arb(2).log() * (1 + arb(2) ** -52)
+        assert (
+            arb(2).log()
+            <= arb(bounds.gap_at_zero())
+            <= arb(2).log() * (1 + arb(2) ** -52)
+        )
 
 
 def test_gap_bounds_what_descent_finds() -> None:
@@ -226,7 +281,9 @@ def test_replace_one_names_what_is_wrong() -> None:
         replace_one(x, y, 3, np.zeros(2), 1.0)
     with pytest.raises(ValueError, match=r"index must lie in \[0, 2\], got index=-1"):
         replace_one(x, y, -1, np.zeros(2), 1.0)
-    with pytest.raises(ValueError, match=r"row must have shape \(2,\), got shape \(3,\)"):
+    with pytest.raises(
+        ValueError, match=r"row must have shape \(2,\), got shape \(3,\)"
+    ):
         replace_one(x, y, 0, np.zeros(3), 1.0)
 
 

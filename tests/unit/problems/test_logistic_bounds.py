@@ -9,7 +9,13 @@ from flint import arb, ctx, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.problems.logistic_bounds import PRECISION, gap_at_zero, lipschitz, smoothness, upward
+from dpverify.problems.logistic_bounds import (
+    PRECISION,
+    gap_at_zero,
+    lipschitz,
+    smoothness,
+    upward,
+)
 from tests.for_each import for_each
 
 
@@ -19,7 +25,9 @@ def test_upward_is_the_next_float_at_most_one_step_above(value: object) -> None:
     with ctx.workprec(PRECISION):
         got = upward(arb(exact))
         assert arb(got) >= arb(exact)
-        assert arb(math.nextafter(math.nextafter(got, -math.inf), -math.inf)) < arb(exact)
+        assert arb(math.nextafter(math.nextafter(got, -math.inf), -math.inf)) < arb(
+            exact
+        )
 
 
 def test_upward_covers_the_whole_ball_and_refuses_infinite_ones() -> None:
@@ -35,10 +43,20 @@ def test_constants_that_floats_hold() -> None:
     assert lipschitz(1.0, 0.5, 3) == (1 + 9 / 16) * (1 + 2.0**-48)  # sqrt(27 d) = 9
     assert smoothness(3.0, 0.25) == 2.75
     assert lipschitz(0.0, 0.0, 1) == smoothness(0.0, 0.0) == 0.0
-    assert gap_at_zero() == math.nextafter(math.log(2.0), 1.0)  # the nearest float is below log 2
+    # the nearest float is below log 2
+    assert gap_at_zero() == math.nextafter(math.log(2.0), 1.0)
 
 
-@for_each("wrong", [(-0.5, 1.0, 1), (math.inf, 1.0, 1), (1.0, -0.5, 1), (1.0, math.inf, 1), (1.0, 1.0, 0)])
+@for_each(
+    "wrong",
+    [
+        (-0.5, 1.0, 1),
+        (math.inf, 1.0, 1),
+        (1.0, -0.5, 1),
+        (1.0, math.inf, 1),
+        (1.0, 1.0, 0),
+    ],
+)
 def test_what_has_no_constant_is_refused(wrong: tuple[float, float, int]) -> None:
     with pytest.raises(ValueError, match="must be"):
         lipschitz(*wrong)

@@ -14,7 +14,9 @@ from dpverify.kernels.typing import Vector
 from dpverify.problems.rows import row_norm_bounds, rows_within, scale_rows, standardise
 
 ENTRIES = st.floats(-1e308, 1e308) | st.sampled_from([0.0, 5e-324, 1e-200, 1e200, 1.0])
-MATRICES = st.tuples(st.integers(1, 4), st.integers(1, 5)).flatmap(lambda shape: arrays(float, shape, elements=ENTRIES))
+MATRICES = st.tuples(st.integers(1, 4), st.integers(1, 5)).flatmap(
+    lambda shape: arrays(float, shape, elements=ENTRIES)
+)
 
 
 def squared_norm(row: Vector) -> Fraction:
@@ -41,13 +43,21 @@ def test_the_norm_bound_of_a_wide_row_covers_what_a_long_sum_drops() -> None:
     (bound,) = row_norm_bounds(row)
     square = 1 + 199_999 * Fraction(float(row[0, 1])) ** 2
     summed = Fraction(float(np.einsum("ij,ij->i", row, row)[0]))
-    assert summed * (1 + 16 * Fraction(1, 2**52)) ** 2 < square, "more is lost than a fixed number of roundings"
+    assert summed * (1 + 16 * Fraction(1, 2**52)) ** 2 < square, (
+        "more is lost than a fixed number of roundings"
+    )
     assert Fraction(float(bound)) ** 2 >= square
 
 
 @settings(max_examples=200, deadline=None)
-@given(MATRICES, st.sampled_from([1.0, 0.3, 1e-3, 700.0]), st.sampled_from(["unit", "clip"]))
-def test_scaled_rows_are_in_the_ball_exactly(x: Vector, radius: float, how: str) -> None:
+@given(
+    MATRICES,
+    st.sampled_from([1.0, 0.3, 1e-3, 700.0]),
+    st.sampled_from(["unit", "clip"]),
+)
+def test_scaled_rows_are_in_the_ball_exactly(
+    x: Vector, radius: float, how: str
+) -> None:
     scaled = scale_rows(x, "unit" if how == "unit" else "clip", radius)
     assert (row_norm_bounds(scaled) <= radius).all()
     for row, new in zip(x, scaled, strict=True):
@@ -60,7 +70,16 @@ def test_scaled_rows_are_in_the_ball_exactly(x: Vector, radius: float, how: str)
 
 def test_rows_within_is_exact_at_the_border() -> None:
     above = np.nextafter(1.0, 2.0)
-    x = np.array([[0.0, 1.0], [0.6, 0.8], [above, 0.0], [0.0, np.nextafter(1.0, 0.0)], [2.0, 0.0], [0.0, 0.0]])
+    x = np.array(
+        [
+            [0.0, 1.0],
+            [0.6, 0.8],
+            [above, 0.0],
+            [0.0, np.nextafter(1.0, 0.0)],
+            [2.0, 0.0],
+            [0.0, 0.0],
+        ]
+    )
     want = [squared_norm(row) <= 1 for row in x]
     assert rows_within(x, 1.0).tolist() == want
     assert want[0]
@@ -72,7 +91,9 @@ def test_scaling_a_row_does_not_look_at_the_others() -> None:
     other = x.copy()
     other[0] = 1e9
     for how in ("unit", "clip"):
-        np.testing.assert_array_equal(scale_rows(x, how)[1:], scale_rows(other, how)[1:])
+        np.testing.assert_array_equal(
+            scale_rows(x, how)[1:], scale_rows(other, how)[1:]
+        )
 
 
 def test_none_copies_and_bad_arguments_are_named() -> None:

@@ -41,7 +41,9 @@ class Nearer:
 
 def run_of(parameters: Any, seed: int = 1) -> tuple[NoisyDescent, list[Indices]]:
     oracle = Nearer()
-    run = NoisyDescent(oracle, EXAMPLES, np.array([3.0, -2.0]), parameters, seed=seed, keep=True)
+    run = NoisyDescent(
+        oracle, EXAMPLES, np.array([3.0, -2.0]), parameters, seed=seed, keep=True
+    )
     return run, oracle.batches
 
 
@@ -57,10 +59,14 @@ def test_it_is_its_recursion_in_plain_numpy_on_fresh_batches(batch: int) -> None
         w, old = w - step + t / (2.0 * STEPS) * (w - old), w
         assert np.allclose(run.iterates[t + 1], w, rtol=1e-12, atol=1e-15)
     assert len(batches) == run.t == STEPS
-    assert len({tuple(sorted(examples.tolist())) for examples in batches}) > (1 if batch < EXAMPLES else 0)
+    assert len({tuple(sorted(examples.tolist())) for examples in batches}) > (
+        1 if batch < EXAMPLES else 0
+    )
 
 
-def test_the_output_is_the_iterate_of_a_step_that_is_drawn_and_is_not_told_before() -> None:
+def test_the_output_is_the_iterate_of_a_step_that_is_drawn_and_is_not_told_before() -> (
+    None
+):
     chosen = set()
     for seed in range(200):
         run, _ = run_of(DescentParameters(4, EXAMPLES, 0.1), seed)

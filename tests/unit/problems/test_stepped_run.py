@@ -110,7 +110,9 @@ def test_bad_arguments() -> None:
         Descent(schedule=np.zeros(3, dtype=int))
     with pytest.raises(ArgumentError, match="ordering must be fresh or once"):
         Descent(ordering="random")  # type: ignore[arg-type]  # wrong on purpose
-    with pytest.raises(ArgumentError, match="steps must be an integer, at least 0 and at most 17"):
+    with pytest.raises(
+        ArgumentError, match="steps must be an integer, at least 0 and at most 17"
+    ):
         Descent().advance(T + 1)
     with pytest.raises(ArgumentError, match=r"gradient must be a function"):
         Descent(3)  # type: ignore[arg-type]  # wrong on purpose
@@ -119,9 +121,16 @@ def test_bad_arguments() -> None:
 def test_what_is_not_finite_is_named() -> None:
     run = Descent(lambda w, n: np.array([0.0, np.inf, 0.0]) if n == 2 else pull(w, n))
     at = draw_schedule(N, T, "fresh", 3).tolist().index(2) + 1
-    with pytest.raises(ArgumentError, match=rf"got gradient=inf in coordinate 1 for example 2 at step {at}"):
+    with pytest.raises(
+        ArgumentError,
+        match=rf"got gradient=inf in coordinate 1 for example 2 at step {at}",
+    ):
         run.advance()
     assert run.t == at - 1
-    with pytest.raises(ArgumentError, match="momentum must stay finite, got momentum=inf at step 1"):
+    with pytest.raises(
+        ArgumentError, match="momentum must stay finite, got momentum=inf at step 1"
+    ):
         run._refuse(np.ones((1, 3)), np.array([np.inf]), 1)
-    assert "coordinate 0 for example 4 at step 9" in str(module.not_finite(np.full((1, 1), np.nan), 4, 9))
+    assert "coordinate 0 for example 4 at step 9" in str(
+        module.not_finite(np.full((1, 1), np.nan), 4, 9)
+    )

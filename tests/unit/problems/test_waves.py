@@ -14,7 +14,9 @@ U = np.linspace(1e-3, 80.0, 400_001)
 def shares(wave: float) -> tuple[float, float]:
     """The two least ratios among many places, and at 0."""
     slope, size = 1 + wave * np.sin(2 * U) / (2 * U), 1 + wave * (np.sin(U) / U) ** 2
-    return min(1 + wave, float((slope**2 / size).min())), min(2.0, float((2 * slope / size).min()))
+    return min(1 + wave, float((slope**2 / size).min())), min(
+        2.0, float((2 * slope / size).min())
+    )
 
 
 @for_each("wave", [0.0, 0.5, 1.0, 2.0, 3.0, 4.0])
@@ -35,9 +37,13 @@ def holds(problem: Waves, constants: RegionConstants, seed: int = 0) -> bool:
         g, loss = problem.gradient(w), problem.loss(w)
         if np.linalg.norm(g + problem.offsets, axis=1).max() > constants.lipschitz:
             return False
-        if np.linalg.norm(g - problem.gradient(other)) > constants.smoothness * np.linalg.norm(w - other) * (1 + 1e-9):
+        if np.linalg.norm(
+            g - problem.gradient(other)
+        ) > constants.smoothness * np.linalg.norm(w - other) * (1 + 1e-9):
             return False
-        if 2 * constants.mu * loss > g @ g * (1 + 1e-9) or constants.theta * loss > g @ w * (1 + 1e-9):
+        if 2 * constants.mu * loss > g @ g * (
+            1 + 1e-9
+        ) or constants.theta * loss > g @ w * (1 + 1e-9):
             return False
     return float((problem.offsets**2).sum(axis=1).mean()) <= constants.variance
 
@@ -45,15 +51,27 @@ def holds(problem: Waves, constants: RegionConstants, seed: int = 0) -> bool:
 OFFSETS = np.array([[0.5, 0.0], [-0.5, 0.0], [0.0, 0.25], [0.0, -0.25]])
 
 
-@for_each(("wave", "curvatures", "radius"), [(0.0, [3.0, 0.5], 2.0), (0.9, [1.0, 1.0], 4.0), (3.0, [1.0, 2.0], 5.0)])
+@for_each(
+    ("wave", "curvatures", "radius"),
+    [(0.0, [3.0, 0.5], 2.0), (0.9, [1.0, 1.0], 4.0), (3.0, [1.0, 2.0], 5.0)],
+)
 def test_the_assumptions_hold_with_the_constants_and_not_with_better_ones(
     wave: float, curvatures: list[float], radius: float
 ) -> None:
     problem = Waves(np.array(curvatures), wave, OFFSETS)
     right = problem.constants(radius)
     assert holds(problem, right)
-    for name, factor in (("lipschitz", 0.7), ("smoothness", 0.9), ("mu", 1.2), ("theta", 1.2), ("variance", 0.99)):
-        assert not holds(problem, RegionConstants(**{**vars(right), name: factor * getattr(right, name)})), name
+    for name, factor in (
+        ("lipschitz", 0.7),
+        ("smoothness", 0.9),
+        ("mu", 1.2),
+        ("theta", 1.2),
+        ("variance", 0.99),
+    ):
+        assert not holds(
+            problem,
+            RegionConstants(**{**vars(right), name: factor * getattr(right, name)}),
+        ), name
 
 
 def test_a_quadratic_has_the_constants_of_its_spectrum() -> None:
@@ -71,9 +89,15 @@ def test_above_one_the_loss_is_not_convex_and_up_to_four_it_has_one_minimizer() 
 
 
 def test_a_batch_has_the_mean_of_its_examples() -> None:
-    problem, w, out = Waves(np.ones(2), 1.0, OFFSETS), np.array([0.3, -2.0]), np.empty(2)
+    problem, w, out = (
+        Waves(np.ones(2), 1.0, OFFSETS),
+        np.array([0.3, -2.0]),
+        np.empty(2),
+    )
     problem(w, np.array([0, 2]), out)
-    assert np.allclose(out, problem.gradient(w) + np.array([0.25, 0.125]), rtol=0, atol=1e-15)
+    assert np.allclose(
+        out, problem.gradient(w) + np.array([0.25, 0.125]), rtol=0, atol=1e-15
+    )
 
 
 @for_each(
@@ -85,6 +109,8 @@ def test_a_batch_has_the_mean_of_its_examples() -> None:
         ([1.0, 1.0], 1.0, OFFSETS + 1.0, "offsets"),
     ],
 )
-def test_what_is_out_of_range_is_named(curvatures: list[float], wave: float, offsets: np.ndarray, name: str) -> None:
+def test_what_is_out_of_range_is_named(
+    curvatures: list[float], wave: float, offsets: np.ndarray, name: str
+) -> None:
     with pytest.raises(ArgumentError, match=f"^{name} "):
         Waves(np.array(curvatures), wave, offsets)

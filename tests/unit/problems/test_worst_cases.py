@@ -23,7 +23,9 @@ def test_gradient_is_that_of_the_loss_inside_and_outside_the_clip() -> None:
     for _ in range(20):
         w = rng.normal(size=3)
         got = problem.gradient(w)
-        np.testing.assert_allclose(example_gradients(problem, w).mean(axis=0), got, rtol=1e-12)
+        np.testing.assert_allclose(
+            example_gradients(problem, w).mean(axis=0), got, rtol=1e-12
+        )
         for j, step in enumerate(np.eye(3) * 1e-6):
             slope = (problem.loss(w + step) - problem.loss(w - step)) / 2e-6
             assert slope == pytest.approx(got[j], abs=1e-8)
@@ -65,7 +67,9 @@ def test_antipodal_gradients_cancel_at_the_start_and_are_as_long_as_allowed() ->
     np.testing.assert_allclose(np.linalg.norm(gradients, axis=1), 3.0, rtol=1e-14)
     assert (problem.gradient(problem.start) == 0).all()
     assert problem.gap == 0
-    assert problem.loss(problem.start) <= min(problem.loss(w) for w in np.random.default_rng(2).normal(size=(100, 3)))
+    assert problem.loss(problem.start) <= min(
+        problem.loss(w) for w in np.random.default_rng(2).normal(size=(100, 3))
+    )
 
 
 def test_bad_arguments_are_named() -> None:

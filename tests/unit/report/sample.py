@@ -55,7 +55,13 @@ def sample_run() -> Run:
         },
         results=[
             algorithm_v(),
-            result("theorem-6", "Theorem 6, section 3", "utility-rate", "inconclusive", reason=UNREACHED),
+            result(
+                "theorem-6",
+                "Theorem 6, section 3",
+                "utility-rate",
+                "inconclusive",
+                reason=UNREACHED,
+            ),
             sources_disagree(),
             vacuous_rate(),
             rdp(),
@@ -64,7 +70,10 @@ def sample_run() -> Run:
             lemma_12("once"),
             noise_law(),
             composition(),
-            *(result(claim, where, kind, "untested", reason=why) for claim, where, kind, why in UNTESTED),
+            *(
+                result(claim, where, kind, "untested", reason=why)
+                for claim, where, kind, why in UNTESTED
+            ),
         ],
     )
 
@@ -72,15 +81,36 @@ def sample_run() -> Run:
 UNREACHED = "The power 0.99 at a factor 2 needs n = 4e9 runs; the budget has 2e6. The full budget would decide it."
 
 UNTESTED = [
-    ("lemma-5", "Lemma 5, section 3", "inequality", "No check is written yet: it needs the descent lemma."),
-    ("lemma-11", "Lemma 11, appendix D.2", "expectation-bound", "No check is written yet | it waits for lemma-5."),
+    (
+        "lemma-5",
+        "Lemma 5, section 3",
+        "inequality",
+        "No check is written yet: it needs the descent lemma.",
+    ),
+    (
+        "lemma-11",
+        "Lemma 11, appendix D.2",
+        "expectation-bound",
+        "No check is written yet | it waits for lemma-5.",
+    ),
     ("theorem-8", "Theorem 8, section 4", "rdp", "Algorithm 2 has no kernel yet."),
-    ("algorithm-4-run-time", "Section 4, text", "run-time", "Algorithm 4 has no kernel yet; `T**2 * d / N` is read."),
+    (
+        "algorithm-4-run-time",
+        "Section 4, text",
+        "run-time",
+        "Algorithm 4 has no kernel yet; `T**2 * d / N` is read.",
+    ),
 ]
 
 
 def result(
-    claim: str, where: str, kind: str, status: str, printed: str = "x", latex: str = "", **more: object
+    claim: str,
+    where: str,
+    kind: str,
+    status: str,
+    printed: str = "x",
+    latex: str = "",
+    **more: object,
 ) -> Result:
     """A result with the fields that do not matter filled in."""
     fields: dict[str, object] = {
@@ -114,7 +144,10 @@ def algorithm_v() -> Result:
         reason="A point of the last, cut epoch touches more nodes than V counts.",
         pinned="refuted",
         reported="A reader, in a letter.",
-        findings=["Where N does not divide T, T/N is not an integer.", "The depth R is printed as an input."],
+        findings=[
+            "Where N does not divide T, T/N is not an integer.",
+            "The depth R is printed as an input.",
+        ],
         counterexamples=[
             Counterexample(
                 kind="smallest",
@@ -136,7 +169,13 @@ def algorithm_v() -> Result:
 
 
 def sources_disagree() -> Result:
-    check = CheckResult(name="noise-law", method="monte-carlo", status="inconclusive", n=900, kernel_disagrees=True)
+    check = CheckResult(
+        name="noise-law",
+        method="monte-carlo",
+        status="inconclusive",
+        n=900,
+        kernel_disagrees=True,
+    )
     return result(
         "lemma-7-var-3",
         "Lemma 7, proof, third variance",
@@ -155,16 +194,31 @@ def vacuous_rate() -> Result:
         "utility-rate",
         "not refuted",
         reason="Nothing found above the bound.",
-        vacuous=Vacuous(value=True, grid="N up to 10^7, d = 10, epsilon = 1", onset="none found"),
+        vacuous=Vacuous(
+            value=True, grid="N up to 10^7, d = 10, epsilon = 1", onset="none found"
+        ),
         slack=Slack(min=about(812.5), typical=about(1.3e6)),
-        checks=[CheckResult(name="runs", method="monte-carlo", status="not refuted", n=2048, alpha=1e-6, power=0.995)],
+        checks=[
+            CheckResult(
+                name="runs",
+                method="monte-carlo",
+                status="not refuted",
+                n=2048,
+                alpha=1e-6,
+                power=0.995,
+            )
+        ],
     )
 
 
 def rdp() -> Result:
     steps = [
         StepResult(
-            expression="z/2 * sum", latex=r"\frac{z}{2} \sum_i s_i^2", relation="=", rule="start", status="proved"
+            expression="z/2 * sum",
+            latex=r"\frac{z}{2} \sum_i s_i^2",
+            relation="=",
+            rule="start",
+            status="proved",
         ),
         StepResult(
             expression="V*z*rho**2/2",
@@ -177,7 +231,9 @@ def rdp() -> Result:
             slack=about(1.0),
         ),
     ]
-    derivation = DerivationResult(name="gaussian-composition", whose="ours", steps=steps, complete=True)
+    derivation = DerivationResult(
+        name="gaussian-composition", whose="ours", steps=steps, complete=True
+    )
     return result(
         "theorem-10",
         "Theorem 10, appendix C.1",
@@ -190,7 +246,14 @@ def rdp() -> Result:
         relation_to_derived="equal",
         derivation=[derivation],
         slack=Slack(min=exact("1"), typical=exact("1")),
-        checks=[CheckResult(name="derivation", method="derivation", status="proved", derivation=derivation)],
+        checks=[
+            CheckResult(
+                name="derivation",
+                method="derivation",
+                status="proved",
+                derivation=derivation,
+            )
+        ],
     )
 
 
@@ -214,7 +277,11 @@ def conversion() -> Result:
             ),
             Counterexample(
                 kind="largest-ratio",
-                parameters={"V": exact("4"), "rho": exact("7/8"), "delta": exact("1" + "0" * 50 + "/" + "7" * 60)},
+                parameters={
+                    "V": exact("4"),
+                    "rho": exact("7/8"),
+                    "delta": exact("1" + "0" * 50 + "/" + "7" * 60),
+                },
                 lhs=Number(exact="1" * 80, float=1.1e79),
                 rhs=about(0.0),
             ),
@@ -234,7 +301,9 @@ def lemma_12(ordering: str) -> Result:
         slack=Slack(min=exact("0"), typical=about(3.71)),
         figures={"epsilon": epsilon_figure()},
     )
-    amended = CheckResult(name="exact-law", method="exact-law", status="not refuted", n=4096)
+    amended = CheckResult(
+        name="exact-law", method="exact-law", status="not refuted", n=4096
+    )
     return result(
         "lemma-12",
         "Lemma 12, appendix D.2",
@@ -252,7 +321,9 @@ def lemma_12(ordering: str) -> Result:
         counterexamples=[
             Counterexample(
                 kind="smallest",
-                parameters={name: exact("1") for name in ("G", "N", "T", "alpha", "d", "sigma")},
+                parameters={
+                    name: exact("1") for name in ("G", "N", "T", "alpha", "d", "sigma")
+                },
                 lhs=about(1.5957691),
                 rhs=exact("0"),
                 note="log2(1) = 0",
@@ -271,7 +342,11 @@ def lemma_12(ordering: str) -> Result:
                 Line(word="assuming", text="lipschitz(G)"),
                 Line(word="where", text="T integer, T >= 1", latex=r"T \ge 1"),
                 Line(word="where", text="N integer", latex="N"),
-                Line(word="reading", text=f"ordering = {ordering}", about="how often the examples are permuted"),
+                Line(
+                    word="reading",
+                    text=f"ordering = {ordering}",
+                    about="how often the examples are permuted",
+                ),
             ],
             status="not refuted",
             pinned="proved",
@@ -286,9 +361,18 @@ def lemma_12(ordering: str) -> Result:
 def noise_law() -> Result:
     controls = [
         ControlResult(
-            name="scaled", fault="noise scaled by 1.02", at_declared_size=True, refuted=True, statistic="T = 61.2"
+            name="scaled",
+            fault="noise scaled by 1.02",
+            at_declared_size=True,
+            refuted=True,
+            statistic="T = 61.2",
         ),
-        ControlResult(name="redrawn", fault="a node | redrawn", at_declared_size=False, refuted=False),
+        ControlResult(
+            name="redrawn",
+            fault="a node | redrawn",
+            at_declared_size=False,
+            refuted=False,
+        ),
     ]
     check = CheckResult(
         name="whitened",
@@ -328,7 +412,9 @@ def composition() -> Result:
 
 
 def search(name: str, n: int) -> CheckResult:
-    return CheckResult(name=name, method="search", status="not refuted", n=n, region="N, T up to 1023")
+    return CheckResult(
+        name=name, method="search", status="not refuted", n=n, region="N, T up to 1023"
+    )
 
 
 def noise_figure() -> dict[str, list[float]]:

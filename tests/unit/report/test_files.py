@@ -33,7 +33,11 @@ def content(files: Mapping[str, str]) -> dict[str, bytes]:
 
 
 def state(folder: Path) -> dict[str, bytes]:
-    found = {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    found = {
+        p.relative_to(folder).as_posix(): p.read_bytes()
+        for p in folder.rglob("*")
+        if p.is_file()
+    }
     return {name: text for name, text in found.items() if not name.startswith(".")}
 
 
@@ -68,7 +72,9 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 
 @for_each("reader", READERS)
-def test_an_update_is_whole_or_did_not_happen_wherever_it_is_cut_off(reader: str, tmp_path: Path) -> None:
+def test_an_update_is_whole_or_did_not_happen_wherever_it_is_cut_off(
+    reader: str, tmp_path: Path
+) -> None:
     """The next reader of the folder sees all of the old files or all of the new ones.
 
     A file outside the folder is whole, and new only where the folder is new: the reader never writes to it.
@@ -106,7 +112,9 @@ def test_an_update_is_whole_or_did_not_happen_wherever_it_is_cut_off(reader: str
 def test_what_an_interrupted_update_left_behind_is_no_obstacle(tmp_path: Path) -> None:
     prepared = tmp_path / ".part"
     prepared.mkdir()
-    (prepared / "names").write_bytes(msgspec.json.encode(UpdatePlan(write=["a.md"], delete=[])))
+    (prepared / "names").write_bytes(
+        msgspec.json.encode(UpdatePlan(write=["a.md"], delete=[]))
+    )
     (prepared / "0").write_bytes(b"half")
     assert update(tmp_path, content(NEW)) == sorted(NEW)
     assert state(tmp_path) == content(NEW)
@@ -133,12 +141,15 @@ def test_a_reader_who_cannot_end_what_was_begun_refuses_in_one_line(
 
     monkeypatch.setattr(Path, "unlink", refused)
     with pytest.raises(
-        ReportError, match=r"its last update was cut off, and cannot be ended here \(permission denied\)$"
+        ReportError,
+        match=r"its last update was cut off, and cannot be ended here \(permission denied\)$",
     ):
         read_runs(tmp_path)
 
 
-def test_nobody_else_moves_files_of_a_report_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_else_moves_files_of_a_report_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cut_off(tmp_path)
     real = Path.unlink
     tried = []

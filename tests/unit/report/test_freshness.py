@@ -19,7 +19,10 @@ def test_each_hash_is_watched(run: Run) -> None:
     once = reading_key({"ordering": "once"})
     for today, what in [
         (("x", "1" * 16), "the claim's record has changed"),
-        (("0" * 16, "x"), "the checks, bounds or kernels, or a record that it rests on, have changed"),
+        (
+            ("0" * 16, "x"),
+            "the checks, bounds or kernels, or a record that it rests on, have changed",
+        ),
         (("x", "y"), "the claim's record and the code that judges it have changed"),
     ]:
         assert stale(run, hashes(run) | {(LEMMA_12, once): today}) == [
@@ -38,4 +41,8 @@ def test_claims_that_came_or_went_are_told(run: Run) -> None:
 
 
 def test_key_does_not_depend_on_order() -> None:
-    assert reading_key({"b": "1", "a": "2"}) == reading_key({"a": "2", "b": "1"}) == (("a", "2"), ("b", "1"))
+    assert (
+        reading_key({"b": "1", "a": "2"})
+        == reading_key({"a": "2", "b": "1"})
+        == (("a", "2"), ("b", "1"))
+    )

@@ -24,15 +24,28 @@ def test_escaped_text_reads_as_it_was(text: str) -> None:
 
 @given(LINE)
 def test_escaped_text_is_one_paragraph(text: str) -> None:
-    kinds = [token.type for token in PARSER.parse(md.escape(text).strip()) if token.nesting == 1]
+    kinds = [
+        token.type
+        for token in PARSER.parse(md.escape(text).strip())
+        if token.nesting == 1
+    ]
     assert kinds in ([], ["paragraph_open"]), md.escape(text)
 
 
 @given(st.lists(LINE, min_size=2, max_size=2), st.lists(LINE, min_size=2, max_size=2))
-def test_table_keeps_its_shape_whatever_is_in_it(first: list[str], second: list[str]) -> None:
-    out = md.table(["a", "b"], [[md.escape(cell) for cell in row] for row in (first, second)])
+def test_table_keeps_its_shape_whatever_is_in_it(
+    first: list[str], second: list[str]
+) -> None:
+    out = md.table(
+        ["a", "b"], [[md.escape(cell) for cell in row] for row in (first, second)]
+    )
     assert tables(out) == 1
-    assert [len(cells(line)) for lines in raw_tables(out) for line in lines] == [2, 2, 2, 2]
+    assert [len(cells(line)) for lines in raw_tables(out) for line in lines] == [
+        2,
+        2,
+        2,
+        2,
+    ]
     shows = [words(part) for part in shown(out).split("\n")]
     assert shows == ["a", "b", *map(words, first), *map(words, second)]
 
@@ -40,7 +53,12 @@ def test_table_keeps_its_shape_whatever_is_in_it(first: list[str], second: list[
 @given(LINE)
 def test_code_span_holds_its_text(text: str) -> None:
     tokens = PARSER.parse(md.code(text))
-    spans = [child.content for token in tokens for child in token.children or [] if child.type == "code_inline"]
+    spans = [
+        child.content
+        for token in tokens
+        for child in token.children or []
+        if child.type == "code_inline"
+    ]
     assert [words(span) for span in spans] == ([words(text)] if text.strip() else [])
 
 
@@ -71,8 +89,13 @@ def test_prose(text: str, markdown: str) -> None:
 
 
 def test_formula_without_macros_github_refuses() -> None:
-    assert md.math_block("\\operatorname{Var} |x|\n\n\\le 1\n") == "```math\n\\mathrm{Var} |x|\n\\le 1\n```"
-    assert md.inline_math("\\operatorname*{min} a \\\\ b") == "$`\\mathrm{min} a \\\\ b`$"
+    assert (
+        md.math_block("\\operatorname{Var} |x|\n\n\\le 1\n")
+        == "```math\n\\mathrm{Var} |x|\n\\le 1\n```"
+    )
+    assert (
+        md.inline_math("\\operatorname*{min} a \\\\ b") == "$`\\mathrm{min} a \\\\ b`$"
+    )
 
 
 def test_quote_sets_display_formulas_apart_and_keeps_lines() -> None:

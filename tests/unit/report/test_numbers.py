@@ -3,7 +3,15 @@ from __future__ import annotations
 import math
 
 from dpverify.ledger.results import Number, Slack
-from dpverify.report.numbers import ratio, readable_side, show, show_float, show_point, show_side, show_slack
+from dpverify.report.numbers import (
+    ratio,
+    readable_side,
+    show,
+    show_float,
+    show_point,
+    show_side,
+    show_slack,
+)
 from tests.for_each import for_each
 
 
@@ -47,14 +55,19 @@ def test_what_is_not_one_never_looks_like_one(value: float) -> None:
         (exact("2047/2048", 2047 / 2048), "≈0.9995"),
     ],
 )
-def test_a_side_is_exact_where_that_is_short_and_no_float_in_disguise(number: Number, text: str) -> None:
+def test_a_side_is_exact_where_that_is_short_and_no_float_in_disguise(
+    number: Number, text: str
+) -> None:
     assert show_side(number) == text
 
 
 def test_short_forms() -> None:
     assert show(exact("12", 12.0)) == "12"
     assert show(exact("1/3", 1 / 3)) == "0.3333"
-    assert show_slack(Slack(min=Number(float=0.99996), typical=exact("3", 3.0))) == "0.99996 / 3"
+    assert (
+        show_slack(Slack(min=Number(float=0.99996), typical=exact("3", 3.0)))
+        == "0.99996 / 3"
+    )
     assert show_slack(None) == ""
 
 
@@ -65,7 +78,9 @@ def test_a_slack_that_says_nothing_is_not_shown() -> None:
 
 
 def test_point_is_sorted_and_exact() -> None:
-    assert show_point({"b": exact("1/2", 0.5), "a": Number(float=2.5)}) == "a=2.5, b=1/2"
+    assert (
+        show_point({"b": exact("1/2", 0.5), "a": Number(float=2.5)}) == "a=2.5, b=1/2"
+    )
 
 
 def test_ratio_at_the_edges() -> None:
@@ -81,7 +96,12 @@ def test_ratio_at_the_edges() -> None:
 
 @for_each(
     ("side", "shown"),
-    [("≈0.9999999999999999", "≈1 - 1e-16"), ("≈1.0000001", "≈1.0000001"), ("1/1000000", "1e-6"), ("1/12", "1/12")],
+    [
+        ("≈0.9999999999999999", "≈1 - 1e-16"),
+        ("≈1.0000001", "≈1.0000001"),
+        ("1/1000000", "1e-6"),
+        ("1/12", "1/12"),
+    ],
 )
 def test_sides_are_readable(side: str, shown: str) -> None:
     assert readable_side(side) == shown

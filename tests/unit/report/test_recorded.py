@@ -14,12 +14,19 @@ RUN = MutantsRun(commit="c", modules=["a.b"], changes=[])
 
 
 def test_a_page_is_compared_with_its_run_and_made_anew_from_it(tmp_path: Path) -> None:
-    assert (MUTANTS_PAGE.read(tmp_path), MUTANTS_PAGE.check(tmp_path), MUTANTS_PAGE.regenerate(tmp_path)) == (
+    assert (
+        MUTANTS_PAGE.read(tmp_path),
+        MUTANTS_PAGE.check(tmp_path),
+        MUTANTS_PAGE.regenerate(tmp_path),
+    ) == (
         None,
         [],
         [],
     )
-    assert sorted(MUTANTS_PAGE.write(RUN, tmp_path)) == ["data/mutants.json", "mutants.md"]
+    assert sorted(MUTANTS_PAGE.write(RUN, tmp_path)) == [
+        "data/mutants.json",
+        "mutants.md",
+    ]
     assert MUTANTS_PAGE.read(tmp_path) == RUN
     page = tmp_path / "mutants.md"
     written = page.read_bytes()

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from dpverify.ledger import load_specs
-from dpverify.selftest.catalogue import KINDS, CatalogueError, Fault, choose, load_faults, planted
+from dpverify.selftest.catalogue import (
+    KINDS,
+    CatalogueError,
+    Fault,
+    choose,
+    load_faults,
+    planted,
+)
 from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[3]
@@ -24,7 +31,13 @@ class Two:
 
 
 def fault(old: str, new: str, inside: str = "", **more: object) -> Fault:
-    fields = {"id": "f", "kind": "noise", "what": "it", "module": "a/b.py", "noticed_by": ["tests/t.py::test_it"]}
+    fields = {
+        "id": "f",
+        "kind": "noise",
+        "what": "it",
+        "module": "a/b.py",
+        "noticed_by": ["tests/t.py::test_it"],
+    }
     return Fault(**{**fields, "old": old, "new": new, "inside": inside, **more})  # type: ignore[arg-type]  # by name
 
 
@@ -32,7 +45,9 @@ def test_every_fault_has_its_place() -> None:
     errors = []
     for entry in FAULTS:
         try:
-            assert planted((ROOT / entry.path).read_text("utf-8"), entry), f"{entry.id} leaves an empty file"
+            assert planted((ROOT / entry.path).read_text("utf-8"), entry), (
+                f"{entry.id} leaves an empty file"
+            )
         except (AssertionError, CatalogueError, OSError) as error:
             errors.append(f"{entry.id}: {error}")
     assert errors == []
@@ -42,9 +57,26 @@ def test_faults_use_names_that_exist(tmp_path: Path) -> None:
     """A fault with an undefined name would be noticed by any test that runs the line."""
     for entry in FAULTS:
         if entry.path.suffix == ".py":
-            (tmp_path / f"{entry.id}.py").write_text(planted((ROOT / entry.path).read_text("utf-8"), entry), "utf-8")
-    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--select", "F821", str(tmp_path)]
-    assert subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() == "All checks passed!"
+            (tmp_path / f"{entry.id}.py").write_text(
+                planted((ROOT / entry.path).read_text("utf-8"), entry), "utf-8"
+            )
+    command = [
+        sys.executable,
+        "-m",
+        "ruff",
+        "check",
+        "--isolated",
+        "--no-cache",
+        "--select",
+        "F821",
+        str(tmp_path),
+    ]
+    assert (
+        subprocess.run(
+            command, capture_output=True, text=True, check=False
+        ).stdout.strip()
+        == "All checks passed!"
+    )
 
 
 def test_there_are_many_of_every_kind() -> None:
@@ -75,7 +107,9 @@ def test_a_fault_is_planted_in_its_function_only() -> None:
         ("x + 1", "x", "Three", "no such function"),
     ],
 )
-def test_what_cannot_be_planted_is_refused(old: str, new: str, inside: str, why: str) -> None:
+def test_what_cannot_be_planted_is_refused(
+    old: str, new: str, inside: str, why: str
+) -> None:
     with pytest.raises(CatalogueError, match=why):
         planted(SOURCE, fault(old, new, inside))
 
@@ -101,12 +135,18 @@ noticed_by = ["{test}"]
         ({"test": "tests/none.py::test_it"}, "there is no such test"),
     ],
 )
-def test_a_wrong_record_is_refused(tmp_path: Path, changed: dict[str, str], why: str) -> None:
+def test_a_wrong_record_is_refused(
+    tmp_path: Path, changed: dict[str, str], why: str
+) -> None:
     (tmp_path / "specs" / "faults").mkdir(parents=True)
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_toy.py").write_text("def test_it(): ...\n")
     (tmp_path / "specs" / "toy.py").write_text("x = 1\n")
-    text = {"kind": "noise", "module": "specs/toy.py", "test": "tests/test_toy.py::test_it"}
+    text = {
+        "kind": "noise",
+        "module": "specs/toy.py",
+        "test": "tests/test_toy.py::test_it",
+    }
     path = tmp_path / "specs" / "faults" / "toy.toml"
     path.write_text(RECORD.format(**text))
     assert [each.id for each in load_faults(tmp_path)] == ["f"]
@@ -120,6 +160,11 @@ def test_a_wrong_record_is_refused(tmp_path: Path, changed: dict[str, str], why:
 
 def test_the_tenths_are_the_catalogue() -> None:
     tenths = [choose(FAULTS, tenth=k) for k in range(10)]
-    assert sorted(each.id for tenth in tenths for each in tenth) == sorted(each.id for each in FAULTS)
+    assert sorted(each.id for tenth in tenths for each in tenth) == sorted(
+        each.id for each in FAULTS
+    )
     assert max(map(len, tenths)) - min(map(len, tenths)) <= 1
-    assert all(each.module.startswith("dpverify.kernels.") for each in choose(FAULTS, "dpverify.kernels.*"))
+    assert all(
+        each.module.startswith("dpverify.kernels.")
+        for each in choose(FAULTS, "dpverify.kernels.*")
+    )

@@ -36,7 +36,9 @@ sys.exit(3)
 def children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Children]:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("PYTEST_ADDOPTS", "--nothing-of-the-kind")
-    monkeypatch.setattr("dpverify.selftest.detection.LIBRARIES", ("pytest", "no_such_library"))
+    monkeypatch.setattr(
+        "dpverify.selftest.detection.LIBRARIES", ("pytest", "no_such_library")
+    )
     (tmp_path / "says.py").write_text(SAYS)
     (tmp_path / "beside.py").write_text("")
     found = Children()
@@ -44,17 +46,24 @@ def children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Childr
     found.end()
 
 
-@pytest.mark.parametrize(("ended", "seconds", "runs"), [(False, 30.0, True), (True, 30.0, False), (False, -1.0, False)])
+@pytest.mark.parametrize(
+    ("ended", "seconds", "runs"),
+    [(False, 30.0, True), (True, 30.0, False), (False, -1.0, False)],
+)
 def test_nothing_begins_after_the_end_or_after_its_time(
     ended: bool, seconds: float, runs: bool, children: Children, tmp_path: Path
 ) -> None:
     if ended:
         children.end()
-    assert children.run(tmp_path, ["says", ""], time.monotonic() + seconds) == (3 if runs else None)
+    assert children.run(tmp_path, ["says", ""], time.monotonic() + seconds) == (
+        3 if runs else None
+    )
     assert (tmp_path / "said").exists() == runs
 
 
-def test_one_launcher_runs_them_as_python_does_and_leaves_nothing_of_theirs(children: Children, tmp_path: Path) -> None:
+def test_one_launcher_runs_them_as_python_does_and_leaves_nothing_of_theirs(
+    children: Children, tmp_path: Path
+) -> None:
     said = []
     for word in ("a", "b"):
         assert children.run(tmp_path, ["says", word], time.monotonic() + 30.0) == 3
@@ -80,7 +89,11 @@ def test_who_waits_goes_on_where_a_run_is_broken_off_and_where_the_launcher_dies
     by: str, children: Children, tmp_path: Path
 ) -> None:
     codes: list[int | None] = []
-    waits = Thread(target=lambda: codes.append(children.run(tmp_path, ["says", "wait"], time.monotonic() + 60.0)))
+    waits = Thread(
+        target=lambda: codes.append(
+            children.run(tmp_path, ["says", "wait"], time.monotonic() + 60.0)
+        )
+    )
     waits.start()
     waited_for((tmp_path / "said").exists)
     *_, child, launcher, other = json.loads((tmp_path / "said").read_text())

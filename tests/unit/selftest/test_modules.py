@@ -26,14 +26,20 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
     for name, says in NAMES.items():
         (root / "dpverify" / f"{name}.py").write_text(CODE)
-        (root / "tests" / "unit" / f"test_{name}.py").write_text(TEST.format(name=name, says=says))
+        (root / "tests" / "unit" / f"test_{name}.py").write_text(
+            TEST.format(name=name, says=says)
+        )
     return root
 
 
 @pytest.mark.slow
-def test_a_change_is_noticed_by_tests_that_hold_and_were_green(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_is_noticed_by_tests_that_hold_and_were_green(
+    toy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     state, told = toy / "state", list[str]()
-    run = change_modules(toy, state, jobs=2, report=lambda done, total, label: told.append(label))
+    run = change_modules(
+        toy, state, jobs=2, report=lambda done, total, label: told.append(label)
+    )
     assert [each.module for each in run.noticed] == ["dpverify.held"]
     assert {each.module for each in run.unseen} == {"dpverify.loose", "dpverify.broken"}
     assert "dpverify.held: noticed" in told
@@ -42,7 +48,10 @@ def test_a_change_is_noticed_by_tests_that_hold_and_were_green(toy: Path, monkey
     assert broken.error == "none of its guards is green before the change"
     monkeypatch.setattr(module, "run_guards", None)  # nothing is run again
     assert change_modules(toy, state).changes == run.changes
-    assert change_modules(toy, toy / "other", earlier_outcomes=run.changes).changes == run.changes
+    assert (
+        change_modules(toy, toy / "other", earlier_outcomes=run.changes).changes
+        == run.changes
+    )
     (toy / "tests" / "unit" / "test_held.py").write_text("")
     assert change_modules(toy, state, "dpverify.broken").unseen
     with pytest.raises(TypeError):  # its tests are others now
@@ -54,7 +63,9 @@ def test_guards_that_did_not_run_decide_nothing(toy: Path) -> None:
     """A guard of which all is skipped, or that was ended, says nothing of the module, and is asked again."""
     state, guard = toy / "state", toy / "tests" / "unit" / "test_held.py"
     held = guard.read_text()
-    guard.write_text("import pytest\npytest.skip('not here', allow_module_level=True)\n")
+    guard.write_text(
+        "import pytest\npytest.skip('not here', allow_module_level=True)\n"
+    )
     (unseen,) = change_modules(toy, state, "dpverify.held").unseen
     assert unseen.error == "its guards did not run to their end before the change"
     assert not state.exists()
@@ -76,7 +87,10 @@ def test_a_run_that_is_ended_keeps_what_it_decided(toy: Path) -> None:
 AREA = 'import runpy\narea = runpy.run_path("dpverify/deep/{name}.py")["area"](3)\n'
 AT_IMPORT = AREA + "assert area == 9\ndef test_it(): pass\n"
 UNFIT = AREA + "def test_it():\n    if area != 9: raise AttributeError\n"
-BLIND, SEES = AREA + "def test_it(): assert area > 0\n", AREA + "def test_it(): assert area == 9\n"
+BLIND, SEES = (
+    AREA + "def test_it(): assert area > 0\n",
+    AREA + "def test_it(): assert area == 9\n",
+)
 
 
 def deep(toy: Path, name: str, **tests: str) -> None:
@@ -85,25 +99,48 @@ def deep(toy: Path, name: str, **tests: str) -> None:
         folder.mkdir(exist_ok=True)
     (toy / "dpverify" / "deep" / f"{name}.py").write_text(CODE)
     for test, code in tests.items():
-        (toy / "tests" / "unit" / "deep" / f"test_{test}.py").write_text(code.format(name=name))
+        (toy / "tests" / "unit" / "deep" / f"test_{test}.py").write_text(
+            code.format(name=name)
+        )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("nearest", [BLIND, UNFIT, AT_IMPORT], ids=["blind", "unfit", "not loaded"])
-def test_where_the_nearest_notice_nothing_all_tests_of_the_folder_are_asked(toy: Path, nearest: str) -> None:
+@pytest.mark.parametrize(
+    "nearest", [BLIND, UNFIT, AT_IMPORT], ids=["blind", "unfit", "not loaded"]
+)
+def test_where_the_nearest_notice_nothing_all_tests_of_the_folder_are_asked(
+    toy: Path, nearest: str
+) -> None:
     """Each by itself: one that cannot be loaded, or does not fit, keeps no other from noticing."""
     deep(toy, "far", far=nearest, at_import=AT_IMPORT, bent=UNFIT, third=SEES)
     state, told = toy / "state", list[tuple[int, int]]()
-    run = change_modules(toy, state, "dpverify.deep.*", report=lambda done, total, label: told.append((done, total)))
+    run = change_modules(
+        toy,
+        state,
+        "dpverify.deep.*",
+        report=lambda done, total, label: told.append((done, total)),
+    )
     (far,) = run.noticed
-    saw = {each.check.removeprefix("tests/unit/deep/test_"): each.saw for each in far.sightings}
-    assert (saw["at_import.py"], saw["bent.py"], saw["third.py"]) == ("did not run", "did not run", "assertion failed")
+    saw = {
+        each.check.removeprefix("tests/unit/deep/test_"): each.saw
+        for each in far.sightings
+    }
+    assert (saw["at_import.py"], saw["bent.py"], saw["third.py"]) == (
+        "did not run",
+        "did not run",
+        "assertion failed",
+    )
     assert not run.broken
     assert not run.unseen
     assert told == [(0, 1), (1, 1), (0, 1), (1, 1)]
     before = state.read_bytes()
     assert change_modules(toy, state, "dpverify.deep.*").changes == run.changes
-    assert change_modules(toy, toy / "other", "dpverify.deep.*", earlier_outcomes=run.changes).changes == run.changes
+    assert (
+        change_modules(
+            toy, toy / "other", "dpverify.deep.*", earlier_outcomes=run.changes
+        ).changes
+        == run.changes
+    )
     assert state.read_bytes() == before
     assert not (toy / "other").exists()
 
@@ -114,7 +151,8 @@ def test_where_nothing_runs_after_any_change_that_is_said(toy: Path) -> None:
     run = change_modules(toy, toy / "state", "dpverify.deep.*")
     assert [each.module for each in run.broken] == ["dpverify.deep.needed"]
     assert (run.noticed, run.unseen) == ([], [])
-    deep(toy, "needed", needed=AT_IMPORT, bent=BLIND)  # who loads it is asked, and does not notice
+    # who loads it is asked, and does not notice
+    deep(toy, "needed", needed=AT_IMPORT, bent=BLIND)
     run = change_modules(toy, toy / "state", "dpverify.deep.*")
     assert [each.module for each in run.unseen] == ["dpverify.deep.needed"]
     assert run.broken == []

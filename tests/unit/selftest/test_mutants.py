@@ -2,7 +2,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpverify.selftest.mutants import ATTEMPTS, TEMPLATE_TESTS, attempts, folder_tests, guards, mutants
+from dpverify.selftest.mutants import (
+    ATTEMPTS,
+    TEMPLATE_TESTS,
+    attempts,
+    folder_tests,
+    guards,
+    mutants,
+)
 
 ROOT = Path(__file__).parents[3]
 SOURCE = '''LIMIT = 3
@@ -21,7 +28,10 @@ def test_each_operator_and_number_of_a_body_is_changed_once() -> None:
         "line 4: 0 becomes (1)",
         "line 4: -b becomes (+b)",
     }
-    assert all(source.count("LIMIT = 3") == 1 and source != SOURCE for _, source, _ in mutants("a.b", SOURCE))
+    assert all(
+        source.count("LIMIT = 3") == 1 and source != SOURCE
+        for _, source, _ in mutants("a.b", SOURCE)
+    )
     assert list(mutants("a.b", SOURCE)) == list(mutants("a.b", SOURCE))
 
 
@@ -35,28 +45,47 @@ def larger(a, b):
 
 
 def test_words_are_left_alone_and_sizes_come_last() -> None:
-    changed = [what.partition(": ")[2] for what, _, function in mutants("a.b", WORDS) if function == "larger"]
-    first, last = ({each.partition(" becomes ")[0] for each in some} for some in (changed[:5], changed[5:]))
+    changed = [
+        what.partition(": ")[2]
+        for what, _, function in mutants("a.b", WORDS)
+        if function == "larger"
+    ]
+    first, last = (
+        {each.partition(" becomes ")[0] for each in some}
+        for some in (changed[:5], changed[5:])
+    )
     assert first == {"a < 0", "0", "b + 1000", "a + 7", "7"}
     assert last == {"a + 5", "5", "LONGEST[budget.name] + 6", "6", "1000"}
 
 
 def test_what_waits_is_changed_too() -> None:
-    assert [what for what, _, _ in mutants("a.b", "async def one(a):\n    return 1\n")] == ["line 2: 1 becomes (2)"]
+    assert [
+        what for what, _, _ in mutants("a.b", "async def one(a):\n    return 1\n")
+    ] == ["line 2: 1 becomes (2)"]
 
 
-def test_a_module_is_guarded_by_its_own_tests_or_by_those_that_import_it_or_its_users() -> None:
-    assert guards(ROOT, "dpverify.selftest.mutants") == ["tests/unit/selftest/test_mutants.py"]
-    assert guards(ROOT, "dpverify.selftest.searching") == ["tests/unit/selftest/test_searching.py"]
-    assert guards(ROOT, "dpverify.papers.tools.checks.calibration")[0].startswith("tools:calibration")
-    privacy = "dpverify.papers.tran2022.privacy"  # bounds that serve one of several claims of a file
+def test_a_module_is_guarded_by_its_own_tests_or_by_those_that_import_it_or_its_users() -> (
+    None
+):
+    assert guards(ROOT, "dpverify.selftest.mutants") == [
+        "tests/unit/selftest/test_mutants.py"
+    ]
+    assert guards(ROOT, "dpverify.selftest.searching") == [
+        "tests/unit/selftest/test_searching.py"
+    ]
+    assert guards(ROOT, "dpverify.papers.tools.checks.calibration")[0].startswith(
+        "tools:calibration"
+    )
+    # bounds that serve one of several claims of a file
+    privacy = "dpverify.papers.tran2022.privacy"
     assert "tran2022:theorem-4-dp" in guards(ROOT, f"{privacy}.signs_bounds")
     test = "tests/unit/papers/tran2022/run_time/test_orders_bounds.py"
     module = "dpverify.papers.tran2022.run_time.orders_bounds"
     assert guards(ROOT, module) == [test]
     assert guards(ROOT, module, "nothing that is there") == [test]
     assert guards(ROOT, module, "stream_order") == [test, "tran2022:section-5-run-time"]
-    used = ".".join(["dpverify", "symbolic", "certify", "comparisons"])  # a whole name would count as an import here
+    # a whole name would count as an import here
+    used = ".".join(["dpverify", "symbolic", "certify", "comparisons"])
     assert guards(ROOT, used) == ["tests/unit/symbolic/certify/test_equal_places.py"]
     package = ".".join(["dpverify", "papers", "__init__"])
     assert guards(ROOT, package) == ["tests/unit/papers/test_papers.py"]
@@ -66,7 +95,10 @@ def test_no_claim_of_the_template_is_asked_which_no_run_has() -> None:
     template = ".".join(["dpverify", "papers", "_template", "noise", "tree_bounds"])
     assert guards(ROOT, template) == [TEMPLATE_TESTS]
     assert (ROOT / TEMPLATE_TESTS).is_file()
-    asked = [guards(ROOT, f"dpverify.{name}") for name in ("harness.derivation_check", "papers.tools.checks.limits")]
+    asked = [
+        guards(ROOT, f"dpverify.{name}")
+        for name in ("harness.derivation_check", "papers.tools.checks.limits")
+    ]
     assert not any(name.startswith("_template:") for names in asked for name in names)
 
 

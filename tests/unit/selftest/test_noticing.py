@@ -13,11 +13,30 @@ from tests.for_each import for_each
 
 
 def test_the_size_is_that_of_the_check_which_missed_its_fault() -> None:
-    missed = ControlResult(name="scale", fault="times 1.02", at_declared_size=True, refuted=False)
-    blind = CheckResult(name="law", method="monte-carlo", status="inconclusive", detects="2%", controls=[missed])
-    sharp = CheckResult(name="mean", method="monte-carlo", status="inconclusive", detects="5%")
+    missed = ControlResult(
+        name="scale", fault="times 1.02", at_declared_size=True, refuted=False
+    )
+    blind = CheckResult(
+        name="law",
+        method="monte-carlo",
+        status="inconclusive",
+        detects="2%",
+        controls=[missed],
+    )
+    sharp = CheckResult(
+        name="mean", method="monte-carlo", status="inconclusive", detects="5%"
+    )
     plain: dict[str, Any] = dict.fromkeys(
-        ["reason", "record_hash", "evidence_hash", "where", "quote", "printed", "latex"], ""
+        [
+            "reason",
+            "record_hash",
+            "evidence_hash",
+            "where",
+            "quote",
+            "printed",
+            "latex",
+        ],
+        "",
     )
     result = Result(
         claim="p:c", reading={}, status="proved", pinned="proved", contradicts=False, sources_disagree=False,
@@ -50,12 +69,22 @@ def failure(message: str) -> str:
         ("<skipped/>", "did not run"),
         (failure("ValueError: x"), "exception raised"),
         (failure("ImportError: x"), "did not run"),
-        (failure("ImportError: x") + failure("contains 1 failed subtest"), "did not run"),
         (
-            failure("ImportError: x") + failure("assert 1 == 2") + failure("contains 2 failed subtests"),
+            failure("ImportError: x") + failure("contains 1 failed subtest"),
+            "did not run",
+        ),
+        (
+            failure("ImportError: x")
+            + failure("assert 1 == 2")
+            + failure("contains 2 failed subtests"),
             "assertion failed",
         ),
-        ("<skipped/>" + failure("assert 1 == 2") + failure("contains 1 failed subtest"), "assertion failed"),
+        (
+            "<skipped/>"
+            + failure("assert 1 == 2")
+            + failure("contains 1 failed subtest"),
+            "assertion failed",
+        ),
     ],
 )
 def test_of_a_test_over_rows_the_clearest_failure_counts(inside: str, saw: str) -> None:

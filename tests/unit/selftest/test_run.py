@@ -19,7 +19,12 @@ from dpverify.selftest import run as module
 from dpverify.selftest.catalogue import load_faults
 from dpverify.selftest.detection import Children, run_guards
 from dpverify.selftest.records import FaultOutcome, Selftest
-from dpverify.selftest.run import FailingGuardsError, load_outcomes, selftest, work_folder
+from dpverify.selftest.run import (
+    FailingGuardsError,
+    load_outcomes,
+    selftest,
+    work_folder,
+)
 from tests.for_each import for_each
 
 CODE = "def area(x):\n    if x < 0:\n        raise ValueError(x)\n    return x * x\n"
@@ -35,7 +40,11 @@ FAULTS = {
     "twice": ("x * x", "x + x", "test_zero"),
     "raises": ("x < 0", "x < 5", "test_square"),
     "name": ("x * x", "x * y", "test_square"),
-    "import": ("def area(x):", "import nothing_of_the_kind\ndef area(x):", "test_square"),
+    "import": (
+        "def area(x):",
+        "import nothing_of_the_kind\ndef area(x):",
+        "test_square",
+    ),
 }
 FAULT = """
 [[fault]]
@@ -68,7 +77,9 @@ def saw(run: Selftest) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_faults_are_noticed_or_missed_and_not_looked_at_again(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faults_are_noticed_or_missed_and_not_looked_at_again(
+    toy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     state, told, counts = toy / "state", list[str](), list[tuple[int, int]]()
 
     def tell(done: int, total: int, label: str) -> None:
@@ -102,7 +113,9 @@ def test_faults_are_noticed_or_missed_and_not_looked_at_again(toy: Path, monkeyp
 
 
 @pytest.mark.slow
-def test_the_exit_code_is_1_where_a_fault_is_missed(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_exit_code_is_1_where_a_fault_is_missed(
+    toy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ["selftest", "--root", str(toy), "--jobs", "1"]
     assert main([*words, "--only", "power", "--report", str(toy / "out")]) == 0
     assert "1 faults, 1 noticed, 0 missed" in capsys.readouterr().out
@@ -114,19 +127,35 @@ def test_the_exit_code_is_1_where_a_fault_is_missed(toy: Path, capsys: pytest.Ca
     assert main(["selftest", "--root", str(toy / "specs")]) == 2
 
 
-ENTRY = msgspec.json.encode(("0" * 64, FaultOutcome(id="x", kind="k", what="w", module="m")))
+ENTRY = msgspec.json.encode(
+    ("0" * 64, FaultOutcome(id="x", kind="k", what="w", module="m"))
+)
 
 
-def test_an_entry_that_was_being_written_is_none_wherever_it_ends(tmp_path: Path) -> None:
+def test_an_entry_that_was_being_written_is_none_wherever_it_ends(
+    tmp_path: Path,
+) -> None:
     state = tmp_path / "state"
     for end in range(len(ENTRY)):
-        state.write_bytes(b"\n" + ENTRY[:end] + b"\n" + ENTRY.replace(b"0" * 64, b"1" * 64) + b"\n")
+        state.write_bytes(
+            b"\n" + ENTRY[:end] + b"\n" + ENTRY.replace(b"0" * 64, b"1" * 64) + b"\n"
+        )
         assert list(load_outcomes(state)) == ["1" * 64]
-    state.write_bytes(b"\n" + ENTRY.replace(b'"what"', b'"why"') + b"\n\n" + ENTRY)  # the first by another version
+    # the first by another version
+    state.write_bytes(b"\n" + ENTRY.replace(b'"what"', b'"why"') + b"\n\n" + ENTRY)
     assert list(load_outcomes(state)) == ["0" * 64]
 
 
-@for_each("content", [b"my notes\n", bytes(100), b"\x89PNG\r\n\x1a\n", b"[1]\n", ENTRY.replace(b'"id"', b'\x07id"')])
+@for_each(
+    "content",
+    [
+        b"my notes\n",
+        bytes(100),
+        b"\x89PNG\r\n\x1a\n",
+        b"[1]\n",
+        ENTRY.replace(b'"id"', b'\x07id"'),
+    ],
+)
 def test_a_state_that_is_damaged_or_another_file_is_refused_and_stays_as_it_is(
     content: bytes, toy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -151,10 +180,17 @@ def test_a_fault_that_has_no_place_is_missed(toy: Path) -> None:
 def test_a_copy_has_what_tests_read() -> None:
     tests = Path(__file__).parents[2]
     named = re.compile(r'\b(?:ROOT|parents\[\d\]) / "([^"]+)"')
-    names = {name for path in tests.rglob("*.py") for name in named.findall(path.read_text("utf-8"))}
-    read = {name for name in names if not name.startswith(".selftest")}  # states of earlier selftests
+    names = {
+        name
+        for path in tests.rglob("*.py")
+        for name in named.findall(path.read_text("utf-8"))
+    }
+    # states of earlier selftests
+    read = {name for name in names if not name.startswith(".selftest")}
     assert {"reports", ".ci"} <= read
-    assert {name for name in read if (tests.parent / name).exists()} <= set(module.COPIED)
+    assert {name for name in read if (tests.parent / name).exists()} <= set(
+        module.COPIED
+    )
 
 
 def test_nothing_is_planted_where_the_code_is_red(toy: Path) -> None:
@@ -164,7 +200,9 @@ def test_nothing_is_planted_where_the_code_is_red(toy: Path) -> None:
 
 
 def test_a_time_limit_notices_nothing(toy: Path) -> None:
-    (toy / "tests" / "test_toy.py").write_text("import time\ndef test_square(): time.sleep(60)\n")
+    (toy / "tests" / "test_toy.py").write_text(
+        "import time\ndef test_square(): time.sleep(60)\n"
+    )
     children = Children()
     (found,) = run_guards(children, toy, ["tests/test_toy.py::test_square"], 1.0)
     children.end()
@@ -180,8 +218,17 @@ class Recorded(Children):
 
     def run(self, folder: Path, words: Sequence[str], until: float) -> int | None:
         self.words = list(words)
-        info = {"versions": {}, "seed": 0, "budget": "smoke", "commit": "", "machine": {}}
-        data = {"run": info, "results": [{**RESULT, **result} for result in self.results]}
+        info = {
+            "versions": {},
+            "seed": 0,
+            "budget": "smoke",
+            "commit": "",
+            "machine": {},
+        }
+        data = {
+            "run": info,
+            "results": [{**RESULT, **result} for result in self.results],
+        }
         Path(words[words.index("--json") + 1]).write_text(json.dumps(data))
         return self.code
 
@@ -191,9 +238,19 @@ RESULT = {
     "sources_disagree": False, "record_hash": "", "evidence_hash": "", "kind": "count", "where": "", "quote": "",
     "printed": "", "latex": "",
 }  # fmt: skip
-CHECK = {"name": "law", "method": "monte-carlo", "status": "inconclusive", "detects": "2%"}
+CHECK = {
+    "name": "law",
+    "method": "monte-carlo",
+    "status": "inconclusive",
+    "detects": "2%",
+}
 OPEN = {"name": "ours", "whose": "ours", "steps": [], "complete": False}
-CONTROL = {"name": "scale", "fault": "times 1.02", "at_declared_size": True, "refuted": False}
+CONTROL = {
+    "name": "scale",
+    "fault": "times 1.02",
+    "at_declared_size": True,
+    "refuted": False,
+}
 
 
 @for_each(
@@ -203,42 +260,61 @@ CONTROL = {"name": "scale", "fault": "times 1.02", "at_declared_size": True, "re
         (1, {}, "nothing"),
         (0, {"contradicts": True}, "nothing"),
         (1, {"contradicts": True}, "pin contradicted"),
-        (1, {"sources_disagree": True, "checks": [{**CHECK, "kernel_disagrees": True}]}, "sources disagree"),
+        (
+            1,
+            {"sources_disagree": True, "checks": [{**CHECK, "kernel_disagrees": True}]},
+            "sources disagree",
+        ),
         (1, {"checks": [{**CHECK, "controls": [CONTROL]}]}, "control missed"),
-        (1, {"status": "not refuted", "checks": [{**CHECK, "derivation": OPEN}]}, "proof lost"),
+        (
+            1,
+            {"status": "not refuted", "checks": [{**CHECK, "derivation": OPEN}]},
+            "proof lost",
+        ),
         (1, {"checks": [{**CHECK, "error": "ValueError: no"}]}, "exception raised"),
         (1, {"checks": [{**CHECK, "error": "NameError: no"}]}, "did not run"),
         (1, {"claim": "p:other", "contradicts": True}, "did not run"),
         (2, {"contradicts": True}, "did not run"),
     ],
 )
-def test_a_claim_notices_when_it_is_red(tmp_path: Path, code: int, result: dict[str, Any], word: str) -> None:
+def test_a_claim_notices_when_it_is_red(
+    tmp_path: Path, code: int, result: dict[str, Any], word: str
+) -> None:
     (found,) = run_guards(Recorded(code, result), tmp_path, ["p:c"], 9.0)
     assert (found.check, found.saw) == ("p:c", word)
     assert found.detects == (["2%"] if result.get("checks") else [])
 
 
 @for_each("stop", [False, True])
-def test_what_a_copy_finds_is_not_kept_with_what_the_checkout_found(tmp_path: Path, stop: bool) -> None:
+def test_what_a_copy_finds_is_not_kept_with_what_the_checkout_found(
+    tmp_path: Path, stop: bool
+) -> None:
     asked = Recorded(0, {})
     run_guards(asked, tmp_path, ["p:c"], 9.0, stop=stop)
     assert "--fresh" in asked.words
     store = Path(asked.words[asked.words.index("--store") + 1])
-    assert store.parent == Path(asked.words[asked.words.index("--json") + 1]).parent  # which goes
+    # which goes
+    assert store.parent == Path(asked.words[asked.words.index("--json") + 1]).parent
     assert not store.parent.exists()
 
 
 def test_a_copy_has_compiled_code_but_none_of_tests(tmp_path: Path) -> None:
     cache = tmp_path / "from" / "tests" / "__pycache__"
     cache.mkdir(parents=True)
-    for name in ("kernel.nbc", "test_a.cpython-313.pyc", "test_a.cpython-313-pytest-9.0.2.pyc"):
+    for name in (
+        "kernel.nbc",
+        "test_a.cpython-313.pyc",
+        "test_a.cpython-313-pytest-9.0.2.pyc",
+    ):
         (cache / name).write_text("")
     module.copy(tmp_path / "from", tmp_path / "to")
     names = {path.name for path in (tmp_path / "to").rglob("*") if path.is_file()}
     assert names == {"kernel.nbc", "test_a.cpython-313.pyc"}
 
 
-def test_a_second_interrupt_leaves_no_copy_with_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_interrupt_leaves_no_copy_with_a_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     folders: list[Path] = []
     delete = shutil.rmtree
 

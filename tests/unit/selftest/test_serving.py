@@ -43,8 +43,13 @@ CLAIMS = ["both", "one", "other", "rule", "two"]
         ("nobody", []),
     ],
 )
-def test_claims_are_those_whose_check_uses_it(tmp_path: Path, function: str, claims: list[str]) -> None:
+def test_claims_are_those_whose_check_uses_it(
+    tmp_path: Path, function: str, claims: list[str]
+) -> None:
     (tmp_path / "toy").mkdir()
     (tmp_path / "toy" / "algebra.py").write_text(ALGEBRA)
     (tmp_path / "toy" / "checks.py").write_text(CHECKS)
-    assert claims_using(tmp_path, "toy.checks", CLAIMS, ["toy.algebra"], function) == claims
+    assert (
+        claims_using(tmp_path, "toy.checks", CLAIMS, ["toy.algebra"], function)
+        == claims
+    )

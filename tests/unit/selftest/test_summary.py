@@ -17,7 +17,9 @@ from dpverify.selftest.records import (
     Trial,
 )
 
-SUMMARY = runpy.run_path(str(Path(__file__).parents[3] / ".ci" / "summary.py"))["summary"]
+SUMMARY = runpy.run_path(str(Path(__file__).parents[3] / ".ci" / "summary.py"))[
+    "summary"
+]
 JUNIT = """<testsuites><testsuite>
 <testcase name="test_plain"><failure message="assert 1 == 2">...</failure></testcase>
 <testcase name="test_green"/>
@@ -29,9 +31,22 @@ JUNIT = """<testsuites><testsuite>
 def test_the_worst_stands_first(tmp_path: Path) -> None:
     assert SUMMARY(tmp_path) == "It ended before any test."
     (tmp_path / "junit.xml").write_text(JUNIT)
-    sightings = [Sighting(check="p:c", saw="nothing"), Sighting(check="p:d", saw="pin contradicted")]
-    faults = [FaultOutcome(id="f", kind="noise", what="it", module="m", sightings=sightings)]
-    run = Selftest(versions={}, commit="", machine={}, kinds={}, modules=[], faults=faults, catalogue=1)
+    sightings = [
+        Sighting(check="p:c", saw="nothing"),
+        Sighting(check="p:d", saw="pin contradicted"),
+    ]
+    faults = [
+        FaultOutcome(id="f", kind="noise", what="it", module="m", sightings=sightings)
+    ]
+    run = Selftest(
+        versions={},
+        commit="",
+        machine={},
+        kinds={},
+        modules=[],
+        faults=faults,
+        catalogue=1,
+    )
     (tmp_path / "selftest.json").write_bytes(encode(run))
     assert SUMMARY(tmp_path).splitlines() == [
         "## 1 contradicted pins",
@@ -46,7 +61,9 @@ def test_the_worst_stands_first(tmp_path: Path) -> None:
 
 
 def test_nothing_is_red(tmp_path: Path) -> None:
-    (tmp_path / "junit.xml").write_text("<testsuites><testcase name='test_green'/></testsuites>")
+    (tmp_path / "junit.xml").write_text(
+        "<testsuites><testcase name='test_green'/></testsuites>"
+    )
     assert SUMMARY(tmp_path) == "Nothing is red in junit.xml."
 
 
@@ -56,10 +73,23 @@ def test_so_does_what_a_night_finds(tmp_path: Path) -> None:
     blind = [Sighting(check="tests/t.py", saw="nothing")]
     seen = [*blind, Sighting(check="p:c", saw="pin contradicted")]
     changes = [
-        FaultOutcome(id=module, kind="change", what="< for <=", module=module, sightings=sightings, error=error)
-        for module, sightings, error in (("m.blind", blind, ""), ("m.seen", seen, ""), ("m.breaks", [], NOTHING_RUNS))
+        FaultOutcome(
+            id=module,
+            kind="change",
+            what="< for <=",
+            module=module,
+            sightings=sightings,
+            error=error,
+        )
+        for module, sightings, error in (
+            ("m.blind", blind, ""),
+            ("m.seen", seen, ""),
+            ("m.breaks", [], NOTHING_RUNS),
+        )
     ]
-    mutants = MutantsRun(commit="", modules=["m.blind", "m.breaks", "m.seen", "m.waits"], changes=changes)
+    mutants = MutantsRun(
+        commit="", modules=["m.blind", "m.breaks", "m.seen", "m.waits"], changes=changes
+    )
     rates = [
         CheckRates(
             check=name, pinned="not refuted", alpha=1e-6, power=0.99, detects="", says=["refuted", "not refuted"],
@@ -67,13 +97,30 @@ def test_so_does_what_a_night_finds(tmp_path: Path) -> None:
         )
         for name, wrong in (("p:c[law]", True), ("p:d[law]", False))
     ]  # fmt: skip
-    trials = {"smoke": [Trial(seed=0, points=9), Trial(seed=1, points=9, found={"x": "1"}, bits=1)]}
+    trials = {
+        "smoke": [
+            Trial(seed=0, points=9),
+            Trial(seed=1, points=9, found={"x": "1"}, bits=1),
+        ]
+    }
     hunted = [
-        Hunted(name=f"is {kind}", kind=kind, says="x < 1", requires=[], bits=0, trials=trials) for kind in ("", "far")
+        Hunted(
+            name=f"is {kind}",
+            kind=kind,
+            says="x < 1",
+            requires=[],
+            bits=0,
+            trials=trials,
+        )
+        for kind in ("", "far")
     ]
     (tmp_path / "mutants.json").write_bytes(encode(mutants))
-    (tmp_path / "rates.json").write_bytes(encode(RatesRun(budget="smoke", seeds=2, checks=rates)))
-    (tmp_path / "search.json").write_bytes(encode(SearchRun(kinds={}, seconds={"smoke": 1.0}, inequalities=hunted)))
+    (tmp_path / "rates.json").write_bytes(
+        encode(RatesRun(budget="smoke", seeds=2, checks=rates))
+    )
+    (tmp_path / "search.json").write_bytes(
+        encode(SearchRun(kinds={}, seconds={"smoke": 1.0}, inequalities=hunted))
+    )
     found = SUMMARY(tmp_path).splitlines()
     assert found[2:6] == [
         "## 1 true inequalities that the search refuted",

@@ -14,7 +14,11 @@ from dpverify.site.claims import code_of, source_page
 def test_a_bundled_claim_has_the_files_that_the_index_names() -> None:
     claim = "theorem-2-1"
     code = code_of(f"zhang2021:{claim}")
-    named = {name for name, file in index().files.items() if ".zhang2021." in name and claim in file.claims}
+    named = {
+        name
+        for name, file in index().files.items()
+        if ".zhang2021." in name and claim in file.claims
+    }
     assert named
     assert named <= code["Checks"].keys()
 

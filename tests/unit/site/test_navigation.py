@@ -34,7 +34,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     extensions = ["myst_parser", "dpverify.site.navigation"]
-    config: dict[str, Any] = {"root_doc": "README", "extensions": extensions, "html_theme": "furo"}
+    config: dict[str, Any] = {
+        "root_doc": "README",
+        "extensions": extensions,
+        "html_theme": "furo",
+    }
     paths = [str(folder / name) for name in ("source", "built", "doctrees")]
     Sphinx(paths[0], None, paths[1], paths[2], "html", config, status=None).build()
     return folder / "built"
@@ -55,7 +59,10 @@ def test_a_branch_is_open_on_its_own_pages_only(site: Path) -> None:
 @for_each("page", [page for page in PAGES if page.startswith("reports/")])
 def test_a_page_of_the_tree_is_marked_on_itself(site: Path, page: str) -> None:
     marked = side(site, page).partition("current-page")[2]
-    assert marked.partition("</a>")[0].rpartition(">")[2] == page.rpartition("/")[2].title()
+    assert (
+        marked.partition("</a>")[0].rpartition(">")[2]
+        == page.rpartition("/")[2].title()
+    )
 
 
 def test_all_branches_can_be_reached_from_each_page(site: Path) -> None:
@@ -108,7 +115,9 @@ def test_a_tree_with_other_options_is_another_one() -> None:
     navigation = Navigation()
     trees = []
     for page, depth in (("c/x", 1), ("c/y", -1), ("c/z", 1)):
-        context: dict[str, Any] = {"toctree": lambda **options: f"depth {options['maxdepth']}"}
+        context: dict[str, Any] = {
+            "toctree": lambda **options: f"depth {options['maxdepth']}"
+        }
         navigation.replace(None, page, "page.html", context, None)
         trees.append(context["toctree"](maxdepth=depth))
     assert trees == ["depth 1", "depth -1", "depth 1"]

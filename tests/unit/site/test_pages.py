@@ -38,7 +38,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for certificate in (ROOT / "reports" / "certificates").glob(f"{PAPER}-*.json"):
         shutil.copy(certificate, reports / "certificates")
     found = site_files(reports, load_specs(), "# dpverify\n\nall commands\n")
-    return {name: content.decode() for name, content in found.items() if name.endswith(".md")}
+    return {
+        name: content.decode()
+        for name, content in found.items()
+        if name.endswith(".md")
+    }
 
 
 def test_links_lead_to_pages_and_to_places_on_them(files: dict[str, str]) -> None:
@@ -48,21 +52,35 @@ def test_links_lead_to_pages_and_to_places_on_them(files: dict[str, str]) -> Non
             page = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
             if page not in files:
                 wrong.append(f"{name}: {target}")
-            elif anchor and page.startswith(WITH_PLACES) and anchor not in places(files[page]):
+            elif (
+                anchor
+                and page.startswith(WITH_PLACES)
+                and anchor not in places(files[page])
+            ):
                 wrong.append(f"{name}: {target}#{anchor}")
     assert wrong == []
     assert LINK.findall(files[CLAIM])
-    proofs = [text.partition("## Proof")[2] for name, text in files.items() if name.startswith("claims/zhang2021/")]
+    proofs = [
+        text.partition("## Proof")[2]
+        for name, text in files.items()
+        if name.startswith("claims/zhang2021/")
+    ]
     assert sum("](../../reports/rules.md#" in text for text in proofs) > 5
     assert any("<br>needs $" in text for text in proofs)
-    assert "A number with" in files["reports/rules.md"], "the site says why a rule is true"
+    assert "A number with" in files["reports/rules.md"], (
+        "the site says why a rule is true"
+    )
 
 
-def test_a_claim_stands_beside_what_rests_on_it_its_report_and_its_code(files: dict[str, str]) -> None:
+def test_a_claim_stands_beside_what_rests_on_it_its_report_and_its_code(
+    files: dict[str, str],
+) -> None:
     text = files[CLAIM]
     assert "# `zhang2021:theorem-2-1`" in text
     assert "(../README.md)" in text
-    assert re.search(r"\(\.\./\.\./reports/zhang2021[^)]*\.md#[^)]*theorem-2-1[^)]*\)", text)
+    assert re.search(
+        r"\(\.\./\.\./reports/zhang2021[^)]*\.md#[^)]*theorem-2-1[^)]*\)", text
+    )
     assert "(../../source/dpverify/papers/zhang2021/privacy/checks/theorems.md)" in text
     specs = load_specs()
     for claim, uses in specs.uses().items():
@@ -76,20 +94,33 @@ def test_a_claim_stands_beside_what_rests_on_it_its_report_and_its_code(files: d
 
 
 def test_the_table_has_a_row_for_each_reading(files: dict[str, str]) -> None:
-    rows = [line for line in files["claims/README.md"].splitlines() if line.startswith("| [")]
+    rows = [
+        line
+        for line in files["claims/README.md"].splitlines()
+        if line.startswith("| [")
+    ]
     pages = {name for name in files if name.startswith("claims/zhang2021/")}
     assert {f"claims/{re.search(r'[(](.*?)[)]', row)[1]}" for row in rows} == pages  # type: ignore[index]  # all match
     assert len(rows) >= len(pages)
 
 
-def test_every_page_is_in_a_table_of_contents_or_says_that_it_is_in_none(files: dict[str, str]) -> None:
+def test_every_page_is_in_a_table_of_contents_or_says_that_it_is_in_none(
+    files: dict[str, str],
+) -> None:
     listed = {"README.md"}
     for name, text in files.items():
         for block in re.findall(r"```{toctree}\n(.*?)```", text, re.DOTALL):
-            entries = [line for line in block.splitlines() if line and not line.startswith(":")]
-            listed |= {posixpath.normpath(posixpath.join(posixpath.dirname(name), entry)) for entry in entries}
+            entries = [
+                line for line in block.splitlines() if line and not line.startswith(":")
+            ]
+            listed |= {
+                posixpath.normpath(posixpath.join(posixpath.dirname(name), entry))
+                for entry in entries
+            }
     assert listed <= files.keys()
-    orphans = {name for name, text in files.items() if text.startswith("---\norphan: true\n")}
+    orphans = {
+        name for name, text in files.items() if text.startswith("---\norphan: true\n")
+    }
     assert listed | orphans == files.keys()
     assert not listed & orphans
     assert files["api/commands.md"].startswith("# The command line\n")
@@ -103,13 +134,25 @@ def test_a_page_keeps_links_to_pages_alone_and_has_formulas_in_dollars() -> None
     assert _adapted("docs/a.md", text, pages) == (
         f"{shown} [specs](../specs/README.md) [there](../specs/README.md#y) code {kept} $x_1$"
     )
-    assert _adapted("a.md", "[docs](docs/a.md) [gone](docs/c.md)", pages) == "[docs](docs/a.md) gone"
+    assert (
+        _adapted("a.md", "[docs](docs/a.md) [gone](docs/c.md)", pages)
+        == "[docs](docs/a.md) gone"
+    )
 
 
 def test_a_table_of_contents_is_hidden_and_relative() -> None:
     assert _toctree("Guides", []) == ""
     said = _toctree("Guides", ["docs/a.md", "b.md"], "docs/README.md").splitlines()
-    assert said == ["", "```{toctree}", ":hidden:", ":caption: Guides", "", "a.md", "../b.md", "```"]
+    assert said == [
+        "",
+        "```{toctree}",
+        ":hidden:",
+        ":caption: Guides",
+        "",
+        "a.md",
+        "../b.md",
+        "```",
+    ]
     assert ":caption:" not in _toctree("", ["a.md"])
 
 
@@ -117,19 +160,32 @@ def test_the_source_of_a_module_is_whole_with_its_lines_numbered() -> None:
     module = "dpverify.site.claims"
     lines = (ROOT / "dpverify" / "site" / "claims.py").read_text().splitlines()
     page, found = source_page(module), dict[int, str]()
-    for start, text in re.findall(r":lineno-start: (\d+)\n\n(.*?)\n``````", page, re.DOTALL):
+    for start, text in re.findall(
+        r":lineno-start: (\d+)\n\n(.*?)\n``````", page, re.DOTALL
+    ):
         found |= {int(start) + k: line for k, line in enumerate(text.splitlines())}
     assert found == {n: lines[n - 1] for n in found}
     assert {n for n, line in enumerate(lines, 1) if line.strip()} <= found.keys()
     for name in ("source_page", "FOLDER", "Names", "_piece"):
         assert page.count(f'id="{name}"') == 1
-    assert page.index('id="source_page"') < page.index("@cache") < page.index("def source_page")
+    assert (
+        page.index('id="source_page"')
+        < page.index("@cache")
+        < page.index("def source_page")
+    )
     with pytest.raises(ValueError, match="must have Python source"):
         source_page("dpverify.no_such_module")
 
 
 def test_lines_that_follow_each_other_stay_in_their_order() -> None:
-    lines = ["import os", "A = 1", "B = A + 1", "@cached", "def c(): return B", "D, E = 2, 3"]
+    lines = [
+        "import os",
+        "A = 1",
+        "B = A + 1",
+        "@cached",
+        "def c(): return B",
+        "D, E = 2, 3",
+    ]
     text = "\n".join(_pieces(lines))
     assert [line for line in text.splitlines() if line in lines] == lines
     assert [
@@ -141,17 +197,33 @@ def test_lines_that_follow_each_other_stay_in_their_order() -> None:
 def test_code_is_sorted_into_checks_kernels_and_bounds_with_what_is_taken() -> None:
     code = code_of("tran2022:lemma-12")
     assert "dpverify.papers.tran2022.noise.checks.lemma_12" in code["Checks"]
-    assert all(".algorithms" in module or ".accounting.algorithm" in module for module in code["Kernels"])
-    assert "dpverify.papers.tran2022.noise.noise_bounds" in code["Bounds and derivations"]
-    assert not any(".checks" in module for title, found in code.items() if title != "Checks" for module in found)
+    assert all(
+        ".algorithms" in module or ".accounting.algorithm" in module
+        for module in code["Kernels"]
+    )
+    assert (
+        "dpverify.papers.tran2022.noise.noise_bounds" in code["Bounds and derivations"]
+    )
+    assert not any(
+        ".checks" in module
+        for title, found in code.items()
+        if title != "Checks"
+        for module in found
+    )
     assert code_of("tran2022:no-such-claim") == {}
     claims = 0
     for name, file in index().files.items():
         if name.startswith(PAPERS) and (
-            taken := {home for home, _ in imported_names(name) if ".checks" in home and home.startswith(PAPERS)}
+            taken := {
+                home
+                for home, _ in imported_names(name)
+                if ".checks" in home and home.startswith(PAPERS)
+            }
         ):
             claims += 1
-            assert {name, *taken} <= code_of(f"{name.split('.')[2]}:{file.claims[0]}")["Checks"].keys()
+            assert {name, *taken} <= code_of(f"{name.split('.')[2]}:{file.claims[0]}")[
+                "Checks"
+            ].keys()
     assert claims
     assert code_block({"Kernels": {"dpverify.papers.a.b": ["run", "go"]}}, "../") == (
         "Kernels:\n\n- [`a.b`](../source/dpverify/papers/a/b.md): "
@@ -159,12 +231,26 @@ def test_code_is_sorted_into_checks_kernels_and_bounds_with_what_is_taken() -> N
     )
 
 
-def test_sphinx_gets_the_pages_and_its_warnings_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sphinx_gets_the_pages_and_its_warnings_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: dict[str, str] = {}
 
     class Sphinx:
-        def __init__(self, source: str, conf: None, out: str, doctrees: str, builder: str, config: object, **io: Any):
-            seen.update({page.name: page.read_text() for page in Path(source).glob("*.md")}, builder=builder)
+        def __init__(
+            self,
+            source: str,
+            conf: None,
+            out: str,
+            doctrees: str,
+            builder: str,
+            config: object,
+            **io: Any,
+        ):
+            seen.update(
+                {page.name: page.read_text() for page in Path(source).glob("*.md")},
+                builder=builder,
+            )
             assert not Path(doctrees).is_relative_to(source)
             io["warning"].write("README.md: one\nREADME.md: two\n")
             self.out = Path(out)
@@ -174,17 +260,36 @@ def test_sphinx_gets_the_pages_and_its_warnings_come_back(tmp_path: Path, monkey
             (self.out / "README.html").touch()
 
     monkeypatch.setitem(sys.modules, "sphinx", ModuleType("sphinx"))
-    monkeypatch.setitem(sys.modules, "sphinx.application", ModuleType("sphinx.application"))
-    monkeypatch.setattr(sys.modules["sphinx.application"], "Sphinx", Sphinx, raising=False)
-    monkeypatch.setattr(build, "site_files", lambda *_: {"README.md": b"# It", "reports/a.md": b"# A"})
-    assert build_site(tmp_path / "site", tmp_path, Specs(tmp_path, {}), "") == ["README.md: one", "README.md: two"]
+    monkeypatch.setitem(
+        sys.modules, "sphinx.application", ModuleType("sphinx.application")
+    )
+    monkeypatch.setattr(
+        sys.modules["sphinx.application"], "Sphinx", Sphinx, raising=False
+    )
+    monkeypatch.setattr(
+        build, "site_files", lambda *_: {"README.md": b"# It", "reports/a.md": b"# A"}
+    )
+    assert build_site(tmp_path / "site", tmp_path, Specs(tmp_path, {}), "") == [
+        "README.md: one",
+        "README.md: two",
+    ]
     assert seen == {"README.md": "# It", "builder": "html"}
-    assert sorted(path.name for path in (tmp_path / "site").iterdir()) == ["README.html", "index.html"]
+    assert sorted(path.name for path in (tmp_path / "site").iterdir()) == [
+        "README.html",
+        "index.html",
+    ]
 
 
-def test_guides_are_those_of_the_checkout_and_what_two_packages_export_is_indexed_once(files: dict[str, str]) -> None:
+def test_guides_are_those_of_the_checkout_and_what_two_packages_export_is_indexed_once(
+    files: dict[str, str],
+) -> None:
     head = (ROOT / "README.md").read_text().splitlines()[0]
     assert files["README.md"].startswith(head)
     assert {"CONTRIBUTING.md", "CHANGELOG.md", "specs/README.md"} <= files.keys()
-    api = {name: text for name, text in files.items() if name.startswith("api/dpverify")}
-    assert {name for name, text in api.items() if ":no-index:" in text} == {"api/dpverify.md", "api/dpverify.ledger.md"}
+    api = {
+        name: text for name, text in files.items() if name.startswith("api/dpverify")
+    }
+    assert {name for name, text in api.items() if ":no-index:" in text} == {
+        "api/dpverify.md",
+        "api/dpverify.ledger.md",
+    }

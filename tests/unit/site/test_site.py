@@ -28,8 +28,18 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[3]
 WIDTHS = (360, 800, 1024, 1600)
 PAGES = (
-    *("README.html", "claims/README.html", "claims/zhang2021/theorem-2-1.html", "reports/zhang2021.html"),
-    *("docs/what-proved-means.html", "docs/your-optimizer.html", "api/dpverify.privacy.html", "api/commands.html"),
+    *(
+        "README.html",
+        "claims/README.html",
+        "claims/zhang2021/theorem-2-1.html",
+        "reports/zhang2021.html",
+    ),
+    *(
+        "docs/what-proved-means.html",
+        "docs/your-optimizer.html",
+        "api/dpverify.privacy.html",
+        "api/commands.html",
+    ),
 )
 
 
@@ -53,8 +63,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (reports / "data").mkdir()
     for paper in ("zhang2021", "wang2019"):
         shutil.copy(ROOT / "reports" / "data" / f"{paper}.json", reports / "data")
-    words = ["site", "--out", str(out), "--report", str(reports)]  # apart: Sphinx has Python warnings of its own
-    subprocess.run([sys.executable, "-m", "dpverify", *words], check=True)  # fails where Sphinx warns
+    # apart: Sphinx has Python warnings of its own
+    words = ["site", "--out", str(out), "--report", str(reports)]
+    # fails where Sphinx warns
+    subprocess.run([sys.executable, "-m", "dpverify", *words], check=True)
     return out
 
 
@@ -82,7 +94,11 @@ def broken(site: Path) -> Iterator[str]:
             parts = urlsplit(target)
             if parts.scheme in {"http", "https", "data", "mailto"}:
                 continue
-            file = (path.parent / unquote(parts.path)).resolve() if parts.path else path.resolve()
+            file = (
+                (path.parent / unquote(parts.path)).resolve()
+                if parts.path
+                else path.resolve()
+            )
             anchor = unquote(parts.fragment)
             if not file.exists():
                 yield f"{path.relative_to(site)}: {target}"
@@ -95,8 +111,13 @@ def test_no_link_is_broken(site: Path) -> None:
 
 
 def test_a_broken_link_is_seen(tmp_path: Path) -> None:
-    (tmp_path / "a.html").write_text('<a href="a.html#x">x</a><a href="b.html">y</a><p id="z"></p><a href="#z">z</a>')
-    assert list(broken(tmp_path.resolve())) == ["a.html: a.html#x (no such place)", "a.html: b.html"]
+    (tmp_path / "a.html").write_text(
+        '<a href="a.html#x">x</a><a href="b.html">y</a><p id="z"></p><a href="#z">z</a>'
+    )
+    assert list(broken(tmp_path.resolve())) == [
+        "a.html: a.html#x (no such place)",
+        "a.html: b.html",
+    ]
 
 
 def test_a_claim_stands_beside_its_code(site: Path) -> None:
@@ -122,7 +143,11 @@ def address(site: Path) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def page(address: str) -> Iterator[Page]:
     """A page of the browser; whatever it complains of, or asks of another machine, is a failure."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    found = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -134,10 +159,27 @@ def page(address: str) -> Iterator[Page]:
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
         page = browser.new_page()
-        page.on("console", lambda said: faults.append(said.text) if said.type in {"error", "warning"} else None)
+        page.on(
+            "console",
+            lambda said: (
+                faults.append(said.text) if said.type in {"error", "warning"} else None
+            ),
+        )
         page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("request", lambda asked: None if asked.url.startswith((address, "data:")) else faults.append(asked.url))
-        page.on("response", lambda got: faults.append(f"{got.status} {got.url}") if got.status >= 400 else None)
+        page.on(
+            "request",
+            lambda asked: (
+                None
+                if asked.url.startswith((address, "data:"))
+                else faults.append(asked.url)
+            ),
+        )
+        page.on(
+            "response",
+            lambda got: (
+                faults.append(f"{got.status} {got.url}") if got.status >= 400 else None
+            ),
+        )
         yield page
         browser.close()
     assert faults == []
@@ -145,14 +187,18 @@ def page(address: str) -> Iterator[Page]:
 
 @for_each("width", WIDTHS)
 @for_each("name", PAGES)
-def test_a_page_never_scrolls_sideways(page: Page, address: str, name: str, width: int) -> None:
+def test_a_page_never_scrolls_sideways(
+    page: Page, address: str, name: str, width: int
+) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.goto(f"{address}/{name}")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("article h1").first.is_visible()
 
 
-def test_filters_show_what_fits_and_are_kept_in_the_address(page: Page, address: str) -> None:
+def test_filters_show_what_fits_and_are_kept_in_the_address(
+    page: Page, address: str
+) -> None:
     page.set_viewport_size({"width": 1400, "height": 800})
     page.goto(f"{address}/claims/README.html")
     rows = page.locator("article tbody tr")
@@ -161,8 +207,13 @@ def test_filters_show_what_fits_and_are_kept_in_the_address(page: Page, address:
     page.get_by_label("status").select_option(label="✗ refuted")
     shown = page.locator("article tbody tr:visible")
     assert 0 < shown.count() < rows.count()
-    assert all("zhang2021" in text and "refuted" in text for text in shown.all_inner_texts())
-    assert page.locator("output").inner_text() == f"{shown.count()} of {rows.count()} verdicts"
+    assert all(
+        "zhang2021" in text and "refuted" in text for text in shown.all_inner_texts()
+    )
+    assert (
+        page.locator("output").inner_text()
+        == f"{shown.count()} of {rows.count()} verdicts"
+    )
     page.reload()
     assert page.get_by_label("paper").input_value() == "zhang2021"
     page.get_by_label("text").fill("no-such-claim")
@@ -179,7 +230,8 @@ def test_filters_work_with_the_keyboard(page: Page, address: str) -> None:
     page.keyboard.type("theorem")
     assert page.get_by_label("text").input_value() == "theorem"
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.tagName") == "A"  # the first link of the table
+    # the first link of the table
+    assert page.evaluate("document.activeElement.tagName") == "A"
     page.keyboard.press("Enter")
     page.wait_for_url("**/claims/*/*.html")
 

@@ -14,7 +14,9 @@ from dpverify.symbolic.certify.conclusion import relation_to_derived
 def conclude(derivation: Derivation, statement: Statement) -> RelationToDerived:
     """Return the relation to the derived side, with a certificate if there is one."""
     data = certify(statement, derivation).data
-    return relation_to_derived(statement, derivation, None if data is None else checked(data))
+    return relation_to_derived(
+        statement, derivation, None if data is None else checked(data)
+    )
 
 
 def refusal(derivation: Derivation, statement: Statement) -> str:

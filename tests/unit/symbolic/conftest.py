@@ -38,7 +38,10 @@ def make_statement() -> MakeStatement:
             let=tuple((name, parse(value)) for name, value in let),
             assumes=(),
             domains={name: parse_domain(text) for name, text in domains.items()},
-            symbols={name: Symbol(latex=name, domain=text, meaning=name) for name, text in domains.items()},
+            symbols={
+                name: Symbol(latex=name, domain=text, meaning=name)
+                for name, text in domains.items()
+            },
         )
 
     return make

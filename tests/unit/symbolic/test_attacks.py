@@ -11,9 +11,24 @@ from sympy import Function, Lambda, Rational, Sum, Symbol, exp, oo, sqrt
 
 from dpverify.symbolic.certify.certificates import certify_chain
 from dpverify.symbolic.certify.judge import check_derivation
-from dpverify.symbolic.derive.steps import Case, Cases, Derivation, DerivationError, Premise, Step
+from dpverify.symbolic.derive.steps import (
+    Case,
+    Cases,
+    Derivation,
+    DerivationError,
+    Premise,
+    Step,
+)
 from dpverify.symbolic.expressions.functions import HOLE, Moment
-from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Range, SetBits, Variable, integer, real
+from dpverify.symbolic.expressions.ranges import (
+    AnyVector,
+    GaussianNorm,
+    Range,
+    SetBits,
+    Variable,
+    integer,
+    real,
+)
 from tests.for_each import for_each
 from tests.unit.symbolic.conclusions import conclude, refusal, unproved_premises
 
@@ -21,10 +36,16 @@ x = Symbol("x", real=True)
 y = Symbol("y", positive=True)
 n = Symbol("n", integer=True, nonnegative=True)
 i, k = Symbol("i", integer=True), Symbol("k", integer=True)
-WHERE: dict[str, Variable] = {"x": real(-3, 3), "y": real(0, 3, open_lo=True), "n": integer(0, 9)}
+WHERE: dict[str, Variable] = {
+    "x": real(-3, 3),
+    "y": real(0, 3, open_lo=True),
+    "n": integer(0, 9),
+}
 
 
-def chain(start: Any, *steps: Step | Cases, assumptions: tuple[Any, ...] = (), **more: Any) -> Derivation:
+def chain(
+    start: Any, *steps: Step | Cases, assumptions: tuple[Any, ...] = (), **more: Any
+) -> Derivation:
     variables: dict[str, Variable] = more.pop("variables", WHERE)
     return Derivation("attack", "ours", variables, assumptions, start, steps, **more)
 
@@ -43,7 +64,12 @@ def test_a_sum_index_cannot_bring_its_own_sign() -> None:
         check_derivation(chain(start))
     rising = chain(
         Sum(x**2 * positive, (positive, -3, n)),
-        Step(Sum((x**2 + 1) * positive, (positive, -3, n)), "<=", "drop-nonnegative", {"a": x**2, "b": 1}),
+        Step(
+            Sum((x**2 + 1) * positive, (positive, -3, n)),
+            "<=",
+            "drop-nonnegative",
+            {"a": x**2, "b": 1},
+        ),
     )
     assert statuses(rising) == ["fails"]
 
@@ -52,7 +78,11 @@ def test_a_set_bit_cannot_be_declared_positive() -> None:
     s = Symbol("s", integer=True, positive=True)
     pos = Function("pos", integer=True, positive=True)
     variables = {"s": integer(1, 99), "pos": SetBits(s)}
-    wrong = chain(sympy.Integer(1), Step(pos(1), "<=", "order", {"a": 1, "b": pos(1)}), variables=variables)
+    wrong = chain(
+        sympy.Integer(1),
+        Step(pos(1), "<=", "order", {"a": 1, "b": pos(1)}),
+        variables=variables,
+    )
     assert statuses(wrong) == ["fails"]
 
 
@@ -65,7 +95,9 @@ def test_assumptions_that_no_domain_grants_are_refused(assumption: str) -> None:
 
 def test_contradictory_assumptions_prove_nothing() -> None:
     step = Step(x - 100, ">=", "order", {"a": x - 100, "b": x})
-    absurd = chain(x, Step(x - 1, "<=", "order", {"a": x, "b": x - 1}), assumptions=(x > 1, x < 0))
+    absurd = chain(
+        x, Step(x - 1, "<=", "order", {"a": x, "b": x - 1}), assumptions=(x > 1, x < 0)
+    )
     result = check_derivation(absurd, points=60)
     assert not result.complete
     assert "points" in result.note
@@ -79,7 +111,12 @@ def test_a_rule_is_judged_in_every_sum_by_the_range_there() -> None:
         power = x ** (i - shift)
         start = Sum(power, (i, 1, 4)) + Sum(power, (i, 5, 9))
         step = Step(end, "<=", "power-at-most-one", {"x": x, "p": i - shift})
-        assert check_derivation(chain(start, step, assumptions=(x > 0, x <= 1)), points=60).complete == proven
+        assert (
+            check_derivation(
+                chain(start, step, assumptions=(x > 0, x <= 1)), points=60
+            ).complete
+            == proven
+        )
 
 
 def test_an_index_range_says_nothing_where_the_sum_is_empty() -> None:
@@ -95,12 +132,16 @@ def test_an_index_range_says_nothing_where_the_sum_is_empty() -> None:
 
 def test_an_index_may_not_leave_its_sum() -> None:
     start = Sum(x**i, (i, 1, n))
-    step = Step(start + n - 1, "<=", "order", {"a": i, "b": n + i - 1}, context=start + HOLE - i)
+    step = Step(
+        start + n - 1, "<=", "order", {"a": i, "b": n + i - 1}, context=start + HOLE - i
+    )
     assert statuses(chain(start, step, assumptions=(x >= 0,))) == ["fails"]
 
 
 def test_the_direction_of_the_context_is_proven() -> None:
-    turned = Step(1 / (x + 2), "<=", "order", {"a": x, "b": x + 1}, context=1 / (HOLE + 1))
+    turned = Step(
+        1 / (x + 2), "<=", "order", {"a": x, "b": x + 1}, context=1 / (HOLE + 1)
+    )
     assert statuses(chain(1 / (x + 1), turned, assumptions=(x >= 0,))) == ["fails"]
     pole = chain(1 / x, Step(1 / (x + 1), ">=", "drop-nonnegative", {"a": x, "b": 1}))
     assert statuses(pole) == ["fails"]
@@ -109,21 +150,32 @@ def test_the_direction_of_the_context_is_proven() -> None:
 
 
 def test_a_true_step_without_a_proof_is_only_checked() -> None:
-    bare = chain(x, Step(sqrt(x**2 + 1), "<=", "order", {"a": x, "b": exp(x) + 1 - x + x}))
+    bare = chain(
+        x, Step(sqrt(x**2 + 1), "<=", "order", {"a": x, "b": exp(x) + 1 - x + x})
+    )
     assert statuses(bare) == ["checked"]
     no_rule = chain(x, Step(exp(x), "<="))
     assert statuses(no_rule) == ["checked"]
 
 
 def test_an_equality_is_not_justified_by_an_inequality() -> None:
-    assert statuses(chain(1 - x, Step(exp(-x), "=", "one-minus-exp", {"x": x}))) == ["fails"]
+    assert statuses(chain(1 - x, Step(exp(-x), "=", "one-minus-exp", {"x": x}))) == [
+        "fails"
+    ]
 
 
 def test_a_side_without_a_value_on_the_domain_is_not_proved() -> None:
-    pole = chain(1 / (x - 1) - 1 / (x - 1) + x, Step((x**2 - x) / (x - 1), "="), assumptions=(x >= 0, x <= 1))
+    pole = chain(
+        1 / (x - 1) - 1 / (x - 1) + x,
+        Step((x**2 - x) / (x - 1), "="),
+        assumptions=(x >= 0, x <= 1),
+    )
     result = check_derivation(pole)
     assert result.steps[1].status == "undecided"
-    assert "division by zero" in result.steps[1].note or "negative power" in result.steps[1].note
+    assert (
+        "division by zero" in result.steps[1].note
+        or "negative power" in result.steps[1].note
+    )
 
 
 def at_most(letter: Any, bound: Any) -> Step:
@@ -137,7 +189,9 @@ def test_cases_that_cannot_be_shown_to_cover_do_not_pass() -> None:
     gap = chain(exp(x), Cases(exp(bound), "<=", (low, high)), assumptions=(x <= 3,))
     assert "cover the domain" in check_derivation(gap).steps[-1].note
     either = Case(sympy.And(x >= 1, x <= 2), low.steps)
-    result = check_derivation(chain(exp(x), Cases(exp(bound), "<=", (either, low)), assumptions=(x <= 3,)))
+    result = check_derivation(
+        chain(exp(x), Cases(exp(bound), "<=", (either, low)), assumptions=(x <= 3,))
+    )
     assert not result.complete
     full = Cases(exp(bound), "<=", (low, Case(x >= 1, high.steps)))
     assert check_derivation(chain(exp(x), full, assumptions=(x <= 3,))).complete
@@ -155,7 +209,14 @@ def test_what_is_written_first_is_not_what_stands_first() -> None:
 
 
 def test_cases_that_the_certificate_does_not_need_are_not_called_proved() -> None:
-    needless = Cases(x + 1, "<=", (Case(x <= 1, (Step(exp(x) + x + 1, "<="),)), Case(x >= 1, (Step(x + 1, "<="),))))
+    needless = Cases(
+        x + 1,
+        "<=",
+        (
+            Case(x <= 1, (Step(exp(x) + x + 1, "<="),)),
+            Case(x >= 1, (Step(x + 1, "<="),)),
+        ),
+    )
     inner, *_, end = check_derivation(chain(x, needless)).steps[1:]
     assert (inner.status, end.status) == ("checked", "proved")
     assert "does not need it" in inner.note
@@ -164,7 +225,11 @@ def test_cases_that_the_certificate_does_not_need_are_not_called_proved() -> Non
 def test_cases_may_be_told_apart_by_what_has_no_value_somewhere() -> None:
     """The claim is proved in each case, and the checker's functions have a value everywhere."""
     pole = 1 / (x - 1)
-    split = Cases(exp(3), "<=", (Case(x - 1 <= pole, (at_most(x, 3),)), Case(x - 1 >= pole, (at_most(x, 3),))))
+    split = Cases(
+        exp(3),
+        "<=",
+        (Case(x - 1 <= pole, (at_most(x, 3),)), Case(x - 1 >= pole, (at_most(x, 3),))),
+    )
     assert check_derivation(chain(exp(x), split, assumptions=(x >= 1, x <= 3))).complete
 
 
@@ -184,16 +249,30 @@ def test_cases_need_a_value_everywhere(where: str) -> None:
     assert result.steps[-1].status == "undecided"
     assert "without a value at x = 1" in result.steps[-1].note
     assert certify_chain(chain(start, split, assumptions=(x >= 1, x <= 3))).data is None
-    plain = Cases(exp(3), "<=", (Case(x <= 2, (at_most(x, 3),)), Case(x >= 2, (at_most(x, 3),))))
-    assert check_derivation(chain(exp(x), plain, assumptions=(x >= 1, x <= 3))).steps[-1].status == "proved"
+    plain = Cases(
+        exp(3), "<=", (Case(x <= 2, (at_most(x, 3),)), Case(x >= 2, (at_most(x, 3),)))
+    )
+    assert (
+        check_derivation(chain(exp(x), plain, assumptions=(x >= 1, x <= 3)))
+        .steps[-1]
+        .status
+        == "proved"
+    )
 
 
 def test_integer_cases_cover_with_a_gap_of_one() -> None:
     low = Case(n <= 1, (at_most(n, 9),))
     high = Case(n >= 2, (at_most(n, 9),))
-    assert check_derivation(chain(exp(n), Cases(exp(9), "<=", (low, high)), assumptions=(n <= 9,))).complete
+    assert check_derivation(
+        chain(exp(n), Cases(exp(9), "<=", (low, high)), assumptions=(n <= 9,))
+    ).complete
     gap = Case(n >= 3, high.steps)
-    assert statuses(chain(exp(n), Cases(exp(9), "<=", (low, gap)), assumptions=(n <= 9,)))[-1] == "checked"
+    assert (
+        statuses(chain(exp(n), Cases(exp(9), "<=", (low, gap)), assumptions=(n <= 9,)))[
+            -1
+        ]
+        == "checked"
+    )
 
 
 def test_a_case_may_not_end_somewhere_else() -> None:
@@ -216,14 +295,22 @@ def test_up_and_down_is_not_a_chain() -> None:
 
 def test_a_false_premise_is_refused() -> None:
     premise = Premise(x**2, "<=", x, ())
-    used = chain(x**2, Step(x, "<=", "premise", {}, ("p:one",)), premises={"p:one": premise})
+    used = chain(
+        x**2, Step(x, "<=", "premise", {}, ("p:one",)), premises={"p:one": premise}
+    )
     assert statuses(used) == ["fails"]
 
 
 def test_an_unknown_premise_is_refused() -> None:
     premise = Premise(x**2, "<=", x, ())
     with pytest.raises(DerivationError, match="p:two"):
-        check_derivation(chain(x**2, Step(x, "<=", "premise", {}, ("p:two",)), premises={"p:one": premise}))
+        check_derivation(
+            chain(
+                x**2,
+                Step(x, "<=", "premise", {}, ("p:two",)),
+                premises={"p:one": premise},
+            )
+        )
 
 
 def test_undeclared_and_doubled_symbols_are_refused() -> None:
@@ -247,14 +334,19 @@ def test_laws_are_not_believed() -> None:
     variables: dict[str, Variable] = {**WHERE, "X": GaussianNorm(sympy.Integer(1), y)}
     assert statuses(chain(Moment(law, 2), bold, variables=variables)) == ["fails"]
     number = Step(sqrt(Moment(x, 2)), "<=", "jensen-sqrt", {"X": x})
-    result_of_number = chain(Moment(law, 1), number, variables={**WHERE, "X": AnyVector()})
+    result_of_number = chain(
+        Moment(law, 1), number, variables={**WHERE, "X": AnyVector()}
+    )
     assert not check_derivation(result_of_number, points=20).complete
 
 
 def test_a_false_rule_instance_in_a_lambda_is_not_met() -> None:
     start = Sum(x * i, (i, 0, n))
     longer = Step(
-        Sum(x * i, (i, 0, n + 5)), "<=", "sum-extend", {"f": Lambda(k, x * k), "lo": 0, "hi": n, "more": n + 5}
+        Sum(x * i, (i, 0, n + 5)),
+        "<=",
+        "sum-extend",
+        {"f": Lambda(k, x * k), "lo": 0, "hi": n, "more": n + 5},
     )
     assert statuses(chain(start, longer)) == ["fails"]
 
@@ -277,7 +369,9 @@ def test_local_variables_cannot_narrow_the_statement(make_statement: Any) -> Non
     )
     assert check_derivation(smuggled).complete  # it is a proof, of something else
     assert unproved_premises(smuggled, claim) == ["alpha <= t", "t <= 1/2"]
-    assert refusal(replace(smuggled, local=()), claim) == "the statement says nothing of t"
+    assert (
+        refusal(replace(smuggled, local=()), claim) == "the statement says nothing of t"
+    )
 
 
 def test_a_proof_for_integers_says_nothing_of_reals(make_statement: Any) -> None:
@@ -295,13 +389,22 @@ def test_equal_up_to_a_constant_is_not_equal(make_statement: Any) -> None:
 
 
 def test_what_cannot_be_compared_is_undecided(make_statement: Any) -> None:
-    claim = make_statement("y", "<=", "y + exp(y**3)*log(1 + exp(exp(y)))", {"y": "real, y > 0"})
-    proof = chain(y, Step(y + sqrt(y), "<=", "drop-nonnegative", {"a": y, "b": sqrt(y)}))
+    claim = make_statement(
+        "y", "<=", "y + exp(y**3)*log(1 + exp(exp(y)))", {"y": "real, y > 0"}
+    )
+    proof = chain(
+        y, Step(y + sqrt(y), "<=", "drop-nonnegative", {"a": y, "b": sqrt(y)})
+    )
     assert conclude(proof, claim) == "undecided"
 
 
 def test_infinite_sums_are_compared_term_by_term_only_if_nonnegative() -> None:
     half = Rational(1, 2) ** i
-    step = Step(Sum(half * (x + 1 + half), (i, 0, oo)), "<=", "drop-nonnegative", {"a": x, "b": 1})
+    step = Step(
+        Sum(half * (x + 1 + half), (i, 0, oo)),
+        "<=",
+        "drop-nonnegative",
+        {"a": x, "b": 1},
+    )
     start = Sum(half * (x + half), (i, 0, oo))
     assert statuses(chain(start, step)) == ["checked"]

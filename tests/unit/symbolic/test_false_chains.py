@@ -70,12 +70,19 @@ POLE = Sum(1 / (i - n), (i, 0, 1))
 WIDE = Integral(exp(x * LINE**2), (LINE, -oo, oo))
 
 #: One to three for every real, two to nine for every integer: no corner of any domain.
-WHERE: dict[str, Variable] = {**dict.fromkeys("xyzpq", real(1, 3)), **dict.fromkeys("nmN", integer(2, 9))}
+WHERE: dict[str, Variable] = {
+    **dict.fromkeys("xyzpq", real(1, 3)),
+    **dict.fromkeys("nmN", integer(2, 9)),
+}
 
 
-def chain(start: Any, *steps: Step | Cases, given: Any = (), where: Any = None, **more: Any) -> Derivation:
+def chain(
+    start: Any, *steps: Step | Cases, given: Any = (), where: Any = None, **more: Any
+) -> Derivation:
     variables: dict[str, Variable] = {**WHERE, **(where or {})}
-    return Derivation("false", "ours", variables, tuple(given), sympy.sympify(start), steps, **more)
+    return Derivation(
+        "false", "ours", variables, tuple(given), sympy.sympify(start), steps, **more
+    )
 
 
 def order(small: Any, large: Any, context: Any = None) -> Step:
@@ -93,7 +100,11 @@ def same(new: Any) -> Step:
 
 
 def split(end: Any, relation: Any, *cases: tuple[Any, Step]) -> Cases:
-    return Cases(sympy.sympify(end), relation, tuple(Case(given, (step,)) for given, step in cases))
+    return Cases(
+        sympy.sympify(end),
+        relation,
+        tuple(Case(given, (step,)) for given, step in cases),
+    )
 
 
 GROWN = order(x, x + x**2, exp(HOLE))
@@ -245,7 +256,9 @@ def test_points_that_are_one_point_count_once() -> None:
     step = check_derivation(chain(x, order(x, 2 * x), where={"x": real(1, 1)})).steps[1]
     assert (step.points, step.status) == (1, "undecided")
     assert "every point has the same x" in step.note
-    pinned = check_derivation(chain(x, order(x, 2 * x), given=[x >= 1, x <= 1], where={"x": real(1, 1)}))
+    pinned = check_derivation(
+        chain(x, order(x, 2 * x), given=[x >= 1, x <= 1], where={"x": real(1, 1)})
+    )
     assert pinned.complete
     assert pinned.steps[1].points == 1
     assert check_derivation(chain(n, order(n, n + 1))).steps[1].points == 8
@@ -263,17 +276,32 @@ DOUBLED = chain(q, order(q, 2 * q))
         (("q + 1", "<=", "2*q"), DOUBLED, "starts from something else"),
         (("q", ">=", "2*q"), DOUBLED, "the steps do not add up"),
         (("q", "<", "2*q"), DOUBLED, "the steps do not add up"),
-        (("q", "<=", "2*q"), chain(q, order(q, 2 * q), given=[q >= 1]), "does not grant"),
-        (("q", "<=", "q**2"), chain(q, order(q, q**2), given=[q >= 1], local=("q",)), "it assumes q >= 1"),
+        (
+            ("q", "<=", "2*q"),
+            chain(q, order(q, 2 * q), given=[q >= 1]),
+            "does not grant",
+        ),
+        (
+            ("q", "<=", "q**2"),
+            chain(q, order(q, q**2), given=[q >= 1], local=("q",)),
+            "it assumes q >= 1",
+        ),
         (("q", "<=", "2*q + log(q) - log(q)"), DOUBLED, "may be undefined"),
         (("q", "<=", "2*q + sqrt(q - 1)*0"), DOUBLED, "may be undefined"),
         (("q", "<=", "2*q + 0/(q - 1)"), DOUBLED, "may be undefined"),
-        (("N**2/N", "<=", "2*N + log(N - 1)*0"), chain(N, order(N, 2 * N)), "may be undefined"),
+        (
+            ("N**2/N", "<=", "2*N + log(N - 1)*0"),
+            chain(N, order(N, 2 * N)),
+            "may be undefined",
+        ),
         (("q*q/q", "<=", "2*q"), DOUBLED, "starts from something else"),
     ],
 )
 def test_a_chain_that_proves_something_else(
-    claim: tuple[str, str, str], derivation: Derivation, reason: str, make_statement: Any
+    claim: tuple[str, str, str],
+    derivation: Derivation,
+    reason: str,
+    make_statement: Any,
 ) -> None:
     assert reason in refusal(derivation, make_statement(*claim, GRANTED))
 
@@ -281,9 +309,15 @@ def test_a_chain_that_proves_something_else(
 def test_a_claim_is_no_premise_of_itself(make_statement: Any) -> None:
     claim = make_statement("q", "<=", "q/2", {"q": "real, q >= 0"})
     cited = Step(q / 2, "<=", "premise", {}, (claim.key,))
-    circular = chain(q, cited, premises={claim.key: premise_of(claim)}, where={"q": real(0, 0)})
+    circular = chain(
+        q, cited, premises={claim.key: premise_of(claim)}, where={"q": real(0, 0)}
+    )
     assert unproved_premises(circular, claim) == [claim.key]
-    around = chain(q, Step(q / 2, "<=", "premise", {}, ("x:other",)), premises={"x:other": cite(circular)})
+    around = chain(
+        q,
+        Step(q / 2, "<=", "premise", {}, ("x:other",)),
+        premises={"x:other": cite(circular)},
+    )
     assert unproved_premises(around, claim) == [claim.key]
 
 
@@ -292,18 +326,30 @@ def test_a_premise_that_is_missing_or_says_less(make_statement: Any) -> None:
     cited = Step(q**2, "<=", "premise", {}, ("x:claim",))
     with pytest.raises(DerivationError, match="x:claim"):
         check_derivation(chain(q, cited))
-    outside = chain(q, replace(cited, where={"q": q}), premises={"x:claim": premise_of(claim)})
+    outside = chain(
+        q, replace(cited, where={"q": q}), premises={"x:claim": premise_of(claim)}
+    )
     assert "not proven: q >= 1" in check_derivation(outside, points=20).steps[1].note
-    inside = chain(q, replace(cited, where={"q": q}), given=[q >= 1], premises={"x:claim": premise_of(claim)})
+    inside = chain(
+        q,
+        replace(cited, where={"q": q}),
+        given=[q >= 1],
+        premises={"x:claim": premise_of(claim)},
+    )
     assert check_derivation(inside, points=20).complete
     stronger = chain(
-        q, replace(cited, expr=q**2 - Rational(1, 2)), given=[q >= 1], premises={"x:claim": premise_of(claim)}
+        q,
+        replace(cited, expr=q**2 - Rational(1, 2)),
+        given=[q >= 1],
+        premises={"x:claim": premise_of(claim)},
     )
     assert not check_derivation(stronger, points=20).complete
 
 
 def test_a_citation_asks_for_what_is_assumed_of_a_local_letter_that_it_shows() -> None:
-    below = chain(x, order(x, Integer(0)), given=[x <= 0], local=("x",), where={"x": real(-3, 0)})
+    below = chain(
+        x, order(x, Integer(0)), given=[x <= 0], local=("x",), where={"x": real(-3, 0)}
+    )
     assert check_derivation(below, points=20).complete
     cited = chain(
         y, Step(Integer(0), "<=", "premise", {"x": y}, ("below",)), premises={"below": cite(below)},
@@ -312,9 +358,15 @@ def test_a_citation_asks_for_what_is_assumed_of_a_local_letter_that_it_shows() -
     assert "not proven: y <= 0" in check_derivation(cited, points=20).steps[1].note
 
 
-def test_a_citation_may_not_hide_what_narrows_it_behind_a_local_letter(make_statement: Any) -> None:
+def test_a_citation_may_not_hide_what_narrows_it_behind_a_local_letter(
+    make_statement: Any,
+) -> None:
     below = chain(
-        x, order(x, Integer(0)), given=[x <= z, z <= 0], local=("z",), where={"x": real(-3, -2), "z": real(-1, 0)}
+        x,
+        order(x, Integer(0)),
+        given=[x <= z, z <= 0],
+        local=("z",),
+        where={"x": real(-3, -2), "z": real(-1, 0)},
     )
     assert check_derivation(below, points=20).complete
     cited = chain(
@@ -327,19 +379,38 @@ def test_a_citation_may_not_hide_what_narrows_it_behind_a_local_letter(make_stat
 
 
 @for_each("start", [q, q + 1])
-def test_a_letter_of_the_statement_is_no_name_for_what_a_citation_starts_from(start: Any, make_statement: Any) -> None:
+def test_a_letter_of_the_statement_is_no_name_for_what_a_citation_starts_from(
+    start: Any, make_statement: Any
+) -> None:
     named = cite(chain(start, order(start, q + 2)), p)
-    under = chain(p, Step(q + 2, "<=", "premise", {}, ("named",)), premises={"named": named}, where={"p": real(0, 1)})
+    under = chain(
+        p,
+        Step(q + 2, "<=", "premise", {}, ("named",)),
+        premises={"named": named},
+        where={"p": real(0, 1)},
+    )
     assert check_derivation(under, points=20).complete
-    claim = make_statement("p", "<=", "q + 2", {"p": "real, p > 0", "q": "real, q >= 0"})
+    claim = make_statement(
+        "p", "<=", "q + 2", {"p": "real, p > 0", "q": "real, q >= 0"}
+    )
     assert refusal(under, claim) == "step 0 (premise): not proven: p <= q + 2"
 
 
-def test_a_letter_that_only_conditions_hold_keeps_its_domain(make_statement: Any) -> None:
+def test_a_letter_that_only_conditions_hold_keeps_its_domain(
+    make_statement: Any,
+) -> None:
     domains = {"q": "real, q >= 0", "N": "integer, N >= 1, N <= 3/2"}
     whole = premise_of(make_statement("q", "<=", "3", domains, ("q <= N + 2",)))
-    half = Step(Integer(3), "<=", "premise", {"q": q, "N": Rational(3, 2)}, ("x:claim",))
-    around = chain(q, half, given=[q <= Rational(7, 2)], premises={"x:claim": whole}, where={"q": real(0, 3)})
+    half = Step(
+        Integer(3), "<=", "premise", {"q": q, "N": Rational(3, 2)}, ("x:claim",)
+    )
+    around = chain(
+        q,
+        half,
+        given=[q <= Rational(7, 2)],
+        premises={"x:claim": whole},
+        where={"q": real(0, 3)},
+    )
     assert "3/2 is an integer" in check_derivation(around, points=20).steps[1].note
     one = chain(q, replace(half, where={"q": q, "N": Integer(1)}), given=[q <= 3], premises={"x:claim": whole},
                 where={"q": real(0, 3)})  # fmt: skip
@@ -347,7 +418,9 @@ def test_a_letter_that_only_conditions_hold_keeps_its_domain(make_statement: Any
 
 
 @for_each("taken", [{}, {"p": y}])
-def test_a_letter_for_the_start_of_a_citation_stays_one_for_whoever_cites_on(taken: Any, make_statement: Any) -> None:
+def test_a_letter_for_the_start_of_a_citation_stays_one_for_whoever_cites_on(
+    taken: Any, make_statement: Any
+) -> None:
     named = cite(chain(q, order(q, q + 2)), p)
     under = chain(2 * p, Step(2 * q + 4, "<=", "premise", {}, ("named",)), premises={"named": named},
                   where={"p": real(0, 1)}, local=("p",))  # fmt: skip
@@ -358,22 +431,44 @@ def test_a_letter_for_the_start_of_a_citation_stays_one_for_whoever_cites_on(tak
         return
     over = chain(2 * p, Step(2 * q + 4, "<=", "premise", {}, ("under",)), premises={"under": cite(under)},
                  where={"p": real(0, 1)})  # fmt: skip
-    claim = make_statement("2*p", "<=", "2*q + 4", {"p": "real, p > 0", "q": "real, q >= 0"})
+    claim = make_statement(
+        "2*p", "<=", "2*q + 4", {"p": "real, p > 0", "q": "real, q >= 0"}
+    )
     assert refusal(over, claim) == "step 0 (premise): not proven: p <= q + 2"
 
 
 def test_a_letter_stands_for_the_start_of_one_citation_only() -> None:
-    named = {"low": cite(chain(q, order(q, q + 1)), p), "high": cite(chain(q + 9, order(q + 9, q + 10)), p)}
-    both = chain(p, Step(q + 1, "<=", "premise", {}, ("low",)), premises=named, where={"p": real(0, 1)}, local=("p",))
+    named = {
+        "low": cite(chain(q, order(q, q + 1)), p),
+        "high": cite(chain(q + 9, order(q + 9, q + 10)), p),
+    }
+    both = chain(
+        p,
+        Step(q + 1, "<=", "premise", {}, ("low",)),
+        premises=named,
+        where={"p": real(0, 1)},
+        local=("p",),
+    )
     with pytest.raises(DerivationError, match="two things"):
         check_derivation(both, points=20)
 
 
 def test_a_letter_becomes_what_it_stands_for_with_what_is_assumed_there() -> None:
-    named = cite(chain(x, order(x, Integer(1)), given=[x <= 1], local=("x",), where={"x": real(0, 1)}), p)
+    named = cite(
+        chain(
+            x,
+            order(x, Integer(1)),
+            given=[x <= 1],
+            local=("x",),
+            where={"x": real(0, 1)},
+        ),
+        p,
+    )
     under = chain(2 * p, Step(Integer(2), "<=", "premise", {}, ("named",)), premises={"named": named},
                   where={"p": real(0, 1)}, local=("p",))  # fmt: skip
     over = chain(2 * x, Step(Integer(2), "<=", "premise", {}, ("under",)), given=[x > 0],
                  premises={"under": cite(under, p=x)}, where={"x": real(0, 1)})  # fmt: skip
     assert "not proven: x <= 1" in check_derivation(over, points=20).steps[1].note
-    assert check_derivation(replace(over, assumptions=(x > 0, x <= 1)), points=20).complete
+    assert check_derivation(
+        replace(over, assumptions=(x > 0, x <= 1)), points=20
+    ).complete

@@ -18,14 +18,38 @@ from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 from tests.for_each import for_each
 
 x, y = Symbol("x", real=True), Symbol("y", positive=True)
-n, m = Symbol("n", integer=True, positive=True), Symbol("m", integer=True, nonnegative=True)
-RELATIONS = [x >= 0, x <= 1, y <= 1, y >= 1, x > 0, x < 1, m <= n, y <= x, x <= y, n >= 2, x * y <= 1]
+n, m = (
+    Symbol("n", integer=True, positive=True),
+    Symbol("m", integer=True, nonnegative=True),
+)
+RELATIONS = [
+    x >= 0,
+    x <= 1,
+    y <= 1,
+    y >= 1,
+    x > 0,
+    x < 1,
+    m <= n,
+    y <= x,
+    x <= y,
+    n >= 2,
+    x * y <= 1,
+]
 ZERO = to_value(0)
 
 
 def expression(rng: Random, depth: int) -> Any:
     if depth == 0 or rng.random() < 0.2:
-        return rng.choice([x, y, n, m, sympy.Integer(1), sympy.Rational(rng.randint(-3, 3), rng.choice([1, 2, 3]))])
+        return rng.choice(
+            [
+                x,
+                y,
+                n,
+                m,
+                sympy.Integer(1),
+                sympy.Rational(rng.randint(-3, 3), rng.choice([1, 2, 3])),
+            ]
+        )
     inner, other = expression(rng, depth - 1), expression(rng, depth - 1)
     return rng.choice(
         [
@@ -39,7 +63,8 @@ def expression(rng: Random, depth: int) -> Any:
             floor(inner),
             log(1 + inner**2),
             Log2(rng.choice([y + 1, n, m + 1, n + y])),
-            rng.choice([y, n, 1 - x, x, sympy.Rational(1, 2), sympy.Integer(2)]) ** rng.choice([n, m, 2 * m, y, n - 1]),
+            rng.choice([y, n, 1 - x, x, sympy.Rational(1, 2), sympy.Integer(2)])
+            ** rng.choice([n, m, 2 * m, y, n - 1]),
             sqrt(rng.choice([y, n, y + m])),
         ]
     )
@@ -55,7 +80,9 @@ def point(rng: Random) -> dict[str, Any]:
 
 
 def inside(facts: Facts, env: dict[str, Any]) -> bool:
-    return all(value(f, env) >= 0 for f in facts.nonnegative) and all(value(f, env) > 0 for f in facts.positive)
+    return all(value(f, env) >= 0 for f in facts.nonnegative) and all(
+        value(f, env) > 0 for f in facts.positive
+    )
 
 
 def value(expr: Any, env: dict[str, Any]) -> Any:

@@ -35,7 +35,11 @@ def theorem(make_statement: Any) -> Statement:
 
 @pytest.fixture
 def conversion(make_statement: Any) -> Statement:
-    domains = {"rho": "real, rho > 0", "V": "integer, V >= 1", "delta": "real, 0 < delta < 1"}
+    domains = {
+        "rho": "real, rho > 0",
+        "V": "integer, V >= 1",
+        "delta": "real, 0 < delta < 1",
+    }
     requires = ("rho <= sqrt(log(1/delta)/V)",)
     return make_statement(None, "<=", "2*rho*sqrt(V*log(1/delta))", domains, requires)  # type: ignore[no-any-return]  # a fixture
 
@@ -44,18 +48,35 @@ def build_divergence(divergence: Statement) -> Derivation:
     """log of the integral of p**z * q**(1 - z), divided by z - 1."""
     z, mu, s = (sympy_symbols(divergence)[name] for name in ("z", "mu", "s"))
     density = s * sqrt(2 * pi)
-    integrand = exp(-(x**2) / (2 * s**2)) ** z * exp(-((x - mu) ** 2) / (2 * s**2)) ** (1 - z) / density
+    integrand = (
+        exp(-(x**2) / (2 * s**2)) ** z
+        * exp(-((x - mu) ** 2) / (2 * s**2)) ** (1 - z)
+        / density
+    )
     k, c = z * (z - 1) * mu**2 / (2 * s**2), (1 - z) * mu
     squared = exp(k - (x - c) ** 2 / (2 * s**2)) / density
     return Derivation(
         name="completing the square",
         whose="ours",
-        variables={"z": real(1, 9, open_lo=True), "mu": real(-4, 4), "s": real(0, 5, open_lo=True)},
+        variables={
+            "z": real(1, 9, open_lo=True),
+            "mu": real(-4, 4),
+            "s": real(0, 5, open_lo=True),
+        },
         assumptions=sympy_conditions(divergence),
         start=log(Integral(integrand, (x, -oo, oo))) / (z - 1),
         steps=(
-            Step(log(Integral(squared, (x, -oo, oo))) / (z - 1), "=", note="complete the square"),
-            Step(log(exp(k)) / (z - 1), "=", "gaussian-integral", {"k": k, "c": c, "s": s}),
+            Step(
+                log(Integral(squared, (x, -oo, oo))) / (z - 1),
+                "=",
+                note="complete the square",
+            ),
+            Step(
+                log(exp(k)) / (z - 1),
+                "=",
+                "gaussian-integral",
+                {"k": k, "c": c, "s": s},
+            ),
             Step(z * mu**2 / (2 * s**2), "="),
         ),
     )
@@ -98,7 +119,12 @@ def build_theorem(theorem: Statement, divergence: Statement) -> Derivation:
                 "power-monotone",
                 {"a": mu, "b": delta, "p": 2},
             ),
-            Step(n * z * rho**2 / 2, "=", "sum-constant", {"c": z * rho**2 / 2, "lo": 1, "hi": n}),
+            Step(
+                n * z * rho**2 / 2,
+                "=",
+                "sum-constant",
+                {"c": z * rho**2 / 2, "lo": 1, "hi": n},
+            ),
             Step(V * z * rho**2 / 2, "<=", "order", {"a": n, "b": V}),
         ),
         local=("n", "mu", "Delta", "D_one"),
@@ -125,7 +151,13 @@ def build_conversion(conversion: Statement, theorem: Statement) -> Derivation:
         start=renyi + ell / (z - 1),
         premises={"tran2022:theorem-10": premise_of(theorem, renyi)},
         steps=(
-            Step(V * z * rho**2 / 2 + ell / (z - 1), "<=", "premise", {"z": z}, ("tran2022:theorem-10",)),
+            Step(
+                V * z * rho**2 / 2 + ell / (z - 1),
+                "<=",
+                "premise",
+                {"z": z},
+                ("tran2022:theorem-10",),
+            ),
             Step(V * rho**2 / 2 + rest, "="),
             Step(
                 V * rho * sqrt(ell / V) / 2 + rest,
@@ -141,16 +173,24 @@ def build_conversion(conversion: Statement, theorem: Statement) -> Derivation:
 
 
 def unproved(derivation: Derivation) -> list[tuple[str, str]]:
-    return [(step.status, step.note) for step in check_derivation(derivation).steps if step.status != "proved"]
+    return [
+        (step.status, step.note)
+        for step in check_derivation(derivation).steps
+        if step.status != "proved"
+    ]
 
 
-def test_the_three_derivations_are_complete(divergence: Statement, theorem: Statement, conversion: Statement) -> None:
+def test_the_three_derivations_are_complete(
+    divergence: Statement, theorem: Statement, conversion: Statement
+) -> None:
     assert unproved(build_divergence(divergence)) == []
     assert unproved(build_theorem(theorem, divergence)) == []
     assert unproved(build_conversion(conversion, theorem)) == []
 
 
-def test_they_give_the_printed_right_sides(divergence: Statement, theorem: Statement, conversion: Statement) -> None:
+def test_they_give_the_printed_right_sides(
+    divergence: Statement, theorem: Statement, conversion: Statement
+) -> None:
     assert conclude(build_divergence(divergence), divergence) == "equal"
     assert conclude(build_theorem(theorem, divergence), theorem) == "equal"
     assert conclude(build_conversion(conversion, theorem), conversion) == "equal"
@@ -160,20 +200,34 @@ def test_the_printed_intermediate_value_is_stronger_than_what_follows(
     make_statement: Any, conversion: Statement, theorem: Statement
 ) -> None:
     """The paper prints V*rho**2 + rho*sqrt(V*log(1/delta)) on the way: less than the algebra gives inside the range."""
-    domains = {"rho": "real, rho > 0", "V": "integer, V >= 1", "delta": "real, 0 < delta < 1"}
+    domains = {
+        "rho": "real, rho > 0",
+        "V": "integer, V >= 1",
+        "delta": "real, 0 < delta < 1",
+    }
     requires = ("rho <= sqrt(log(1/delta)/V)",)
-    printed = make_statement(None, "<=", "V*rho**2 + rho*sqrt(V*log(1/delta))", domains, requires)
+    printed = make_statement(
+        None, "<=", "V*rho**2 + rho*sqrt(V*log(1/delta))", domains, requires
+    )
     full = build_conversion(conversion, theorem)
     assert conclude(replace(full, steps=full.steps[:2]), printed) == "stronger"
 
 
-def test_a_premise_is_used_only_under_its_conditions(conversion: Statement, theorem: Statement) -> None:
+def test_a_premise_is_used_only_under_its_conditions(
+    conversion: Statement, theorem: Statement
+) -> None:
     right = build_conversion(conversion, theorem)
     first = right.steps[0]
     assert isinstance(first, Step)
     V, rho, delta = (sympy_symbols(conversion)[name] for name in ("V", "rho", "delta"))
     half = Rational(1, 2)
-    below_one = Step(V * half * rho**2 / 2 + log(1 / delta) / (half - 1), "<=", "premise", {"z": half}, first.premises)
+    below_one = Step(
+        V * half * rho**2 / 2 + log(1 / delta) / (half - 1),
+        "<=",
+        "premise",
+        {"z": half},
+        first.premises,
+    )
     start = Symbol("D", positive=True) + log(1 / delta) / (half - 1)
     result = check_derivation(replace(right, start=start, steps=(below_one,)))
     assert result.steps[-1].status in {"checked", "fails"}
@@ -189,18 +243,33 @@ def test_constants_moved_against_the_derivations_break_them(
         build_conversion(conversion, theorem),
     ):
         for fault in perturbations(derivation, last_only=True):
-            assert not check_derivation(fault.derivation, points=60).complete, f"not seen: {fault.fault}"
+            assert not check_derivation(fault.derivation, points=60).complete, (
+                f"not seen: {fault.fault}"
+            )
 
 
-def test_wrong_squares_and_sums_do_not_pass(divergence: Statement, theorem: Statement) -> None:
+def test_wrong_squares_and_sums_do_not_pass(
+    divergence: Statement, theorem: Statement
+) -> None:
     right = build_divergence(divergence)
     z, mu, s = (sympy_symbols(divergence)[name] for name in ("z", "mu", "s"))
     k, c = z * mu**2 / (2 * s**2), (1 - z) * mu
     wrong = exp(k - (x - c) ** 2 / (2 * s**2)) / (s * sqrt(2 * pi))
     bad = Step(log(Integral(wrong, (x, -oo, oo))) / (z - 1), "=")
-    assert check_derivation(replace(right, steps=(bad, *right.steps[1:]))).steps[1].status == "fails"
+    assert (
+        check_derivation(replace(right, steps=(bad, *right.steps[1:]))).steps[1].status
+        == "fails"
+    )
     sums = build_theorem(theorem, divergence)
     V, rho = (sympy_symbols(theorem)[name] for name in ("V", "rho"))
     z = sympy_symbols(theorem)["z"]
-    half = Step(V * z * rho**2 / 4, "<=", "order", {"a": Symbol("n", integer=True, nonnegative=True), "b": V})
-    assert check_derivation(replace(sums, steps=(*sums.steps[:-1], half))).steps[-1].status == "fails"
+    half = Step(
+        V * z * rho**2 / 4,
+        "<=",
+        "order",
+        {"a": Symbol("n", integer=True, nonnegative=True), "b": V},
+    )
+    assert (
+        check_derivation(replace(sums, steps=(*sums.steps[:-1], half))).steps[-1].status
+        == "fails"
+    )

@@ -25,7 +25,9 @@ def decode(data: bytes | str) -> Any:
     return found
 
 
-def test_a_run_prints_writes_and_returns_zero(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_prints_writes_and_returns_zero(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file, figure = tmp_path / "run.json", tmp_path / "run.svg"
     assert run_train(steps=50, json=str(file), figure=figure) == 0
     out, err = capsys.readouterr()
@@ -42,7 +44,9 @@ def test_a_run_prints_writes_and_returns_zero(tmp_path: Path, capsys: pytest.Cap
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", "run.svg"]
 
 
-def test_json_to_stdout_moves_the_text_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_to_stdout_moves_the_text_to_stderr(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert run_train(steps=5, json="-") == 0
     out, err = capsys.readouterr()
     result = decode(out)
@@ -65,7 +69,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"json": "nowhere/run.json"}, "json must be in a folder that can be written to"),
     ({"json": ""}, "json must be a file"),
     ({"figure": Path("run.png")}, "figure must be a file named *.svg"),
-    ({"figure": Path("nowhere/run.svg")}, "figure must be in a folder that can be written to"),
+    (
+        {"figure": Path("nowhere/run.svg")},
+        "figure must be in a folder that can be written to",
+    ),
 ]
 
 
@@ -100,7 +107,9 @@ def test_ctrl_c_stops_a_long_run_and_writes_what_was_done(tmp_path: Path) -> Non
         "print('ready', flush=True);"
         f"sys.exit(run_train(steps=10**10, json={str(file)!r}, figure=Path({str(figure)!r})))"
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None
         assert b"ready\n" in iter(process.stdout.readline, b"")
         time.sleep(2)

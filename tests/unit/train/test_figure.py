@@ -31,8 +31,17 @@ def make(points: int = 30, interrupted: bool = False) -> TrainResult:
         algorithm="dp-nsgd",
         data=DataInfo(name="toy", n=100, d=2, classes=("-1", "1"), standardised=False),
         settings=settings,
-        constants=NoiseConstants(lipschitz=1.01, smoothness=0.252, gap=0.6932, counts={"V": 24.5}, node_std={"f": 0.2}),
-        path=[Point(step=10 * i, loss=0.7 - 0.01 * i, gradient_norm=0.4 / (1 + i)) for i in range(points)],
+        constants=NoiseConstants(
+            lipschitz=1.01,
+            smoothness=0.252,
+            gap=0.6932,
+            counts={"V": 24.5},
+            node_std={"f": 0.2},
+        ),
+        path=[
+            Point(step=10 * i, loss=0.7 - 0.01 * i, gradient_norm=0.4 / (1 + i))
+            for i in range(points)
+        ],
         mean_gradient_norm=0.125,
         w=[0.5, -0.25],
         interrupted=interrupted,
@@ -43,11 +52,22 @@ def make(points: int = 30, interrupted: bool = False) -> TrainResult:
 
 def test_summary_has_settings_path_and_what_is_not_certified() -> None:
     text = summary(make())
-    for part in ("toy", "N = 100", "T = 290", "alpha = 0.01", "G = 1.01", "R = 9", "a note"):
+    for part in (
+        "toy",
+        "N = 100",
+        "T = 290",
+        "alpha = 0.01",
+        "G = 1.01",
+        "R = 9",
+        "a note",
+    ):
         assert part in text
     assert "privacy: not certified" in text
     assert "stopped" not in text
-    assert "0.013333 at the last iterate, 0.125000 at a random one (mean over 29 iterates)" in text
+    assert (
+        "0.013333 at the last iterate, 0.125000 at a random one (mean over 29 iterates)"
+        in text
+    )
     lines = text.splitlines()
     start = next(i for i, line in enumerate(lines) if "gradient norm" in line)
     assert lines[start + 1].split() == ["0", "0.700000", "0.400000"]
@@ -90,11 +110,15 @@ def test_panels_stand_one_above_the_other_inside_the_figure_and_begin_at_0() -> 
     assert upper.get_xlim() == lower.get_xlim() == (0, 290)
     assert {axes.get_ylim()[0] for axes in (upper, lower)} == {0.0}
     assert {line.get_marker() for axes in (upper, lower) for line in axes.lines} == {""}
-    assert {line.get_marker() for axes in draw(make(points=1)).axes for line in axes.lines} == {"o"}
+    assert {
+        line.get_marker() for axes in draw(make(points=1)).axes for line in axes.lines
+    } == {"o"}
 
 
 def test_privacy_is_certified_where_both_its_numbers_are_there() -> None:
     certified = msgspec.structs.replace(make(), epsilon=1.5, delta=1e-5)
     assert subtitle(certified).endswith("; ε = 1.5, δ = 1e-5")
     for half in ({"epsilon": 1.5}, {"delta": 1e-5}):
-        assert subtitle(msgspec.structs.replace(make(), **half)).endswith("; privacy: not certified")
+        assert subtitle(msgspec.structs.replace(make(), **half)).endswith(
+            "; privacy: not certified"
+        )

@@ -19,7 +19,17 @@ from dpverify.train.party import run_party, set_up
 from dpverify.train.records import Request
 
 D, N = 3000, 6
-SETTINGS = DdpSettings(steps=3, sigma=2.0, gamma=0.25, eta=0.5, lam=0.0, seed=7, batch=6, change_clip=0.01, parties=3)
+SETTINGS = DdpSettings(
+    steps=3,
+    sigma=2.0,
+    gamma=0.25,
+    eta=0.5,
+    lam=0.0,
+    seed=7,
+    batch=6,
+    change_clip=0.01,
+    parties=3,
+)
 
 
 class Alone:
@@ -40,7 +50,9 @@ class Alone:
 def given() -> list[Indices]:
     """What a party gives whose rows, and so whose gradients, are 0: its noise."""
     session = Alone()
-    set_up(cast(Session, session), [N] * 3, np.zeros((N, D)), np.zeros(N), SETTINGS, 5).advance()
+    set_up(
+        cast(Session, session), [N] * 3, np.zeros((N, D)), np.zeros(N), SETTINGS, 5
+    ).advance()
     return session.given
 
 
@@ -52,7 +64,9 @@ def test_a_party_adds_noise_of_its_own_that_no_seed_gives() -> None:
         # the deviation of 3000 draws is off by a tenth with a chance of about 1e-14
         assert abs(values.std() / shares[min(t, 1)] - 1.0) < 0.1
     assert len(first) == len(again) == 3
-    assert all((one != other).mean() > 0.99 for one, other in zip(first, again, strict=True))
+    assert all(
+        (one != other).mean() > 0.99 for one, other in zip(first, again, strict=True)
+    )
     assert (first[0] != first[1]).mean() > 0.99
     assert (first[1] != first[2]).mean() > 0.99  # of one scale
 
@@ -62,33 +76,55 @@ def drawn(monkeypatch: pytest.MonkeyPatch, batch_seed: int | None = None) -> lis
     monkeypatch.setattr(party, "Session", lambda *_, **__: nullcontext(Alone()))
     asked = Request("ddp-srm", parties=3, steps=2, batch=6, sigma=2.0, seed=7)
     peers = [("", 0)] * 3
-    run, _, _ = run_party(0, peers, np.zeros((N, 2)), np.zeros(N), asked, batch_seed=batch_seed)
+    run, _, _ = run_party(
+        0, peers, np.zeros((N, 2)), np.zeros(N), asked, batch_seed=batch_seed
+    )
     state: list[int] = run._draws[0].bit_generator.state["state"]["state"].tolist()
     return state
 
 
-def test_nobody_who_knows_the_seed_of_a_run_knows_a_partys_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_who_knows_the_seed_of_a_run_knows_a_partys_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert drawn(monkeypatch) != drawn(monkeypatch)
     assert drawn(monkeypatch, 5) == drawn(monkeypatch, 5)
 
 
-def test_every_setting_of_a_run_must_be_the_same_for_all_parties(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_setting_of_a_run_must_be_the_same_for_all_parties(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A party has its own rows, and is given sigma; the parties are counted."""
     compared: dict[str, Any] = {}
 
-    def session(index: int, peers: object, same: dict[str, Any], own: object, **options: object) -> Any:
+    def session(
+        index: int, peers: object, same: dict[str, Any], own: object, **options: object
+    ) -> Any:
         compared.update(same)
         return nullcontext(Alone())
 
     monkeypatch.setattr(party, "Session", session)
-    request = Request(DDP_SRM, steps=2, batch=6, sigma=2.0, seed=7, delta=1e-5, standardise=False)
+    request = Request(
+        DDP_SRM, steps=2, batch=6, sigma=2.0, seed=7, delta=1e-5, standardise=False
+    )
     run_party(0, [("", 0)] * 3, np.zeros((N, 2)), np.zeros(N), request)
-    assert compared.keys() == {*options(DdpSettings), "epochs", "delta", "standardise", "version"}
-    assert (compared["seed"], compared["noise"], compared["delta"]) == (7, "shares", 1e-5)
+    assert compared.keys() == {
+        *options(DdpSettings),
+        "epochs",
+        "delta",
+        "standardise",
+        "version",
+    }
+    assert (compared["seed"], compared["noise"], compared["delta"]) == (
+        7,
+        "shares",
+        1e-5,
+    )
     assert compared["parties"] == 3
 
 
-def test_the_noise_is_that_of_as_many_parties_as_have_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_noise_is_that_of_as_many_parties_as_have_an_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Of three parties two are honest, and not three as of the five that are usual."""
     monkeypatch.setattr(party, "Session", lambda *_, **__: nullcontext(Alone()))
     request = Request(DDP_SRM, steps=2, batch=6, sigma=2.0)

@@ -40,16 +40,35 @@ def test_given_numbers_are_kept_and_epochs_count_examples() -> None:
         "seed": 7,
     }
     settings = DP_NSGD.complete(DP_NSGD.take(chosen), 100)
-    assert (settings.steps, settings.sigma, settings.alpha, settings.eta) == (300, 0.0, 0.5, 0.1)
-    assert (settings.lam, settings.ordering, settings.scale, settings.seed) == (0.0, "once", "clip", 7)
+    assert (settings.steps, settings.sigma, settings.alpha, settings.eta) == (
+        300,
+        0.0,
+        0.5,
+        0.1,
+    )
+    assert (settings.lam, settings.ordering, settings.scale, settings.seed) == (
+        0.0,
+        "once",
+        "clip",
+        7,
+    )
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"algorithm": "sgd"}, "algorithm must be one of dp-nsgd, sr-nsgd, dp-srm, ddp-srm, dpageem, "),
-    ({"ordering": "random"}, "ordering must be one of fresh, once, got ordering=random."),
+    (
+        {"algorithm": "sgd"},
+        "algorithm must be one of dp-nsgd, sr-nsgd, dp-srm, ddp-srm, dpageem, ",
+    ),
+    (
+        {"ordering": "random"},
+        "ordering must be one of fresh, once, got ordering=random.",
+    ),
     ({"scale": "l1"}, "scale must be one of unit, clip, none"),
     ({"epsilon": 1.0}, "delta must be given with epsilon, got delta=None."),
-    ({"epsilon": 1.0, "delta": 1e-5, "sigma": 1.0}, "sigma must be left out where epsilon=1.0 is asked for"),
+    (
+        {"epsilon": 1.0, "delta": 1e-5, "sigma": 1.0},
+        "sigma must be left out where epsilon=1.0 is asked for",
+    ),
     ({"epsilon": -1.0, "delta": 1e-5}, "epsilon must be"),
     ({"delta": 1.5}, "delta must be above 0 and below 1"),
     ({"steps": 5, "epochs": 2}, "steps or epochs must be given, not both"),

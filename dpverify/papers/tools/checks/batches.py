@@ -84,14 +84,20 @@ def _points_with_known_delta(budget: Budget) -> Iterator[PointLike]:
         ("9/10", "3"),
         ("1/2", "20"),
         ("1/2000", "1/2"),
-        ("1/10000", "1/2"),  # delta is below 1e-4 at epsilon 0, so that 0 is the correct lower bound
+        # delta is below 1e-4 at epsilon 0, so that 0 is the correct lower bound
+        ("1/10000", "1/2"),
         ("1/20", "4/5"),
         ("1/3", "1"),
         ("3/4", "6"),
     ]
     for (q, sigma), delta in itertools.product(noises, ("1e-4", "1e-9")):
         yield {"q": q, "sigma": sigma, "T": 1, "delta": delta}
-    for sigma, T, delta in (("1", 1, "1e-5"), ("10", 100, "1e-3"), ("30", 5000, "1e-8"), ("3", 7, "1e-20")):
+    for sigma, T, delta in (
+        ("1", 1, "1e-5"),
+        ("10", 100, "1e-3"),
+        ("30", 5000, "1e-8"),
+        ("3", 7, "1e-20"),
+    ):
         yield {"q": 1, "sigma": sigma, "T": T, "delta": delta}
 
 
@@ -130,7 +136,9 @@ CHECKS.add(
         lhs=_delta_at_upper(),
         seconds=0.4,
         region=KNOWN,
-        planted=[Planted("2% less epsilon", lhs=_delta_at_upper(0.98), at_declared_size=True)],
+        planted=[
+            Planted("2% less epsilon", lhs=_delta_at_upper(0.98), at_declared_size=True)
+        ],
     ),
     RuleCheck(
         "batches-upper",
@@ -138,7 +146,13 @@ CHECKS.add(
         points=_points_with_many_steps,
         lhs=_delta_lower_bound(),
         seconds=0.3,
-        planted=[Planted("a third less epsilon", lhs=_delta_lower_bound(2 / 3), at_declared_size=True)],
+        planted=[
+            Planted(
+                "a third less epsilon",
+                lhs=_delta_lower_bound(2 / 3),
+                at_declared_size=True,
+            )
+        ],
     ),
     RuleCheck(
         "batches-lower",
@@ -148,8 +162,13 @@ CHECKS.add(
         seconds=0.4,
         region=KNOWN,
         planted=[
-            Planted("2% more epsilon", lhs=_delta_at_lower(1.02), at_declared_size=True),
-            Planted("an epsilon above 0 where 0 is the right lower end", lhs=_delta_at_lower(least=1e-6)),
+            Planted(
+                "2% more epsilon", lhs=_delta_at_lower(1.02), at_declared_size=True
+            ),
+            Planted(
+                "an epsilon above 0 where 0 is the right lower end",
+                lhs=_delta_at_lower(least=1e-6),
+            ),
         ],
     ),
 )

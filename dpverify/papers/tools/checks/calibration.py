@@ -19,9 +19,17 @@ from dpverify.harness.sides import LeftSide
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tools.checks.privacy import delta_lower_bound, down
 from dpverify.papers.tran2022.accounting import algorithm_2_sums as definition
-from dpverify.papers.tran2022.accounting.algorithm_1.accountant import dp_nsgd_mu, largest_sum
+from dpverify.papers.tran2022.accounting.algorithm_1.accountant import (
+    dp_nsgd_mu,
+    largest_sum,
+)
 from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu
-from dpverify.papers.tran2022.accounting.noise import AccountedRun, UnitNoise, sigma_for, unit_noise
+from dpverify.papers.tran2022.accounting.noise import (
+    AccountedRun,
+    UnitNoise,
+    sigma_for,
+    unit_noise,
+)
 from dpverify.papers.tran2022.algorithms.parameters import Parameters, SrParameters
 from dpverify.papers.wang2019.accounting.runs import BatchRun, Kind, least_noise
 from dpverify.privacy.gaussian_safe import delta_ball
@@ -42,7 +50,16 @@ def _noise(algorithm: str, run: AccountedRun) -> UnitNoise:
 def _run(point: Point, statement: Statement, algorithm: str) -> AccountedRun:
     ordering = check_ordering(statement.reading["ordering"])
     smoothness = 2.0 if algorithm == "sr-nsgd" else 1.0
-    return AccountedRun(int(point["N"]), int(point["T"]), float(point["w"]), 0.5, 0.125, 1.0, smoothness, ordering)
+    return AccountedRun(
+        int(point["N"]),
+        int(point["T"]),
+        float(point["w"]),
+        0.5,
+        0.125,
+        1.0,
+        smoothness,
+        ordering,
+    )
 
 
 @cache
@@ -51,11 +68,16 @@ def _worst_mu(algorithm: str, run: AccountedRun) -> tuple[Fraction, float]:
     N, T, alpha, gamma, eta, G, L, ordering = astuple(run)
     if pattern_count(T, N, ordering) > MOST_PATTERNS:
         if algorithm == "dp-nsgd":
-            return Fraction(0), dp_nsgd_mu(Parameters(T, alpha, eta, 1.0, G, ordering), N, accuracy=CLOSER).lower
+            return Fraction(0), dp_nsgd_mu(
+                Parameters(T, alpha, eta, 1.0, G, ordering), N, accuracy=CLOSER
+            ).lower
         return Fraction(0), sr_nsgd_mu(
             SrParameters(T, alpha, gamma, eta, 1.0, G, ordering), N, L, accuracy=CLOSER
         ).lower
-    variances = [Fraction(deviation) ** 2 for deviation in _noise(algorithm, run).node_std.values()]
+    variances = [
+        Fraction(deviation) ** 2
+        for deviation in _noise(algorithm, run).node_std.values()
+    ]
     if algorithm == "dp-nsgd":
         squares, _ = largest_sum(T, N, Fraction(alpha), ordering)
         return (2 * Fraction(alpha) * Fraction(G)) ** 2 * squares / variances[0], 0.0
@@ -71,16 +93,26 @@ def _delta(algorithm: str, factor: float = 1.0, *, lower: bool = False) -> LeftS
         noise = _noise(algorithm, run)
         epsilon = float(point["epsilon"])
         delta = float(point["delta"])
-        sigma = sigma_for(noise, epsilon, delta) * factor * (noise.mu.lower / noise.mu.upper if lower else 1.0)
+        sigma = (
+            sigma_for(noise, epsilon, delta)
+            * factor
+            * (noise.mu.lower / noise.mu.upper if lower else 1.0)
+        )
         exact, reached = _worst_mu(algorithm, run)
-        return delta_ball((ball(exact).sqrt() if exact else arb(reached)) / arb(sigma), epsilon)
+        return delta_ball(
+            (ball(exact).sqrt() if exact else arb(reached)) / arb(sigma), epsilon
+        )
 
     return lhs
 
 
 def _runs(*runs: tuple[int, int, str]) -> Iterator[PointLike]:
     for N, T, alpha in runs:
-        for epsilon, delta in (("1", "1/131072"), ("1/64", "1/8"), ("8", "1/1073741824")):
+        for epsilon, delta in (
+            ("1", "1/131072"),
+            ("1/64", "1/8"),
+            ("8", "1/1073741824"),
+        ):
             yield {"N": N, "T": T, "w": alpha, "epsilon": epsilon, "delta": delta}
 
 
@@ -108,8 +140,13 @@ def _long(budget: Budget) -> Iterator[PointLike]:
     )
 
 
-for algorithm, claim in (("dp-nsgd", "calibration-dp-nsgd"), ("sr-nsgd", "calibration-sr-nsgd")):
-    small = Planted("1e-9 less noise", lhs=_delta(algorithm, 1.0 - 1e-9), at_declared_size=True)
+for algorithm, claim in (
+    ("dp-nsgd", "calibration-dp-nsgd"),
+    ("sr-nsgd", "calibration-sr-nsgd"),
+):
+    small = Planted(
+        "1e-9 less noise", lhs=_delta(algorithm, 1.0 - 1e-9), at_declared_size=True
+    )
     differ = Planted("from the lower bound", lhs=_delta(algorithm, lower=True))
     CHECKS.add(
         RuleCheck(
@@ -128,7 +165,8 @@ for algorithm, claim in (("dp-nsgd", "calibration-dp-nsgd"), ("sr-nsgd", "calibr
             lhs=_delta(algorithm),
             readings={"ordering": "fresh"},
             seconds=0.5,
-            planted=[small if algorithm == "dp-nsgd" else differ],  # Algorithm 1's two bounds differ only by rounding
+            # Algorithm 1's two bounds differ only by rounding
+            planted=[small if algorithm == "dp-nsgd" else differ],
             region="runs with more patterns than can be tried, at one that was found",
         ),
     )
@@ -138,7 +176,10 @@ LIPSCHITZ = 2.0
 ACCURACY = 0.25
 
 
-KINDS: dict[str, Kind] = {"calibration-dp-srm": "recursive", "calibration-dpageem": "descent"}
+KINDS: dict[str, Kind] = {
+    "calibration-dp-srm": "recursive",
+    "calibration-dpageem": "descent",
+}
 """Kind of run for each claim. The steps of all stages of DPAGEEM are of one kind, like those of DP-SGD."""
 
 
@@ -146,9 +187,20 @@ def _batch_run(point: Point, statement: Statement) -> BatchRun:
     batch = int(point["batch"])
     kind = KINDS[statement.key.partition(":")[2]]
     if kind == "descent":
-        return BatchRun(kind, int(point["N"]), int(point["T"]), batch, batch, lipschitz=LIPSCHITZ)
+        return BatchRun(
+            kind, int(point["N"]), int(point["T"]), batch, batch, lipschitz=LIPSCHITZ
+        )
     first = min(int(point["N"]), 2 * batch)
-    return BatchRun(kind, int(point["N"]), int(point["T"]), batch, first, float(point["w"]), ACCURACY, LIPSCHITZ)
+    return BatchRun(
+        kind,
+        int(point["N"]),
+        int(point["T"]),
+        batch,
+        first,
+        float(point["w"]),
+        ACCURACY,
+        LIPSCHITZ,
+    )
 
 
 @cache
@@ -163,10 +215,13 @@ def _ratios(point: Point, statement: Statement, factor: float) -> tuple[arb, arb
     """
     run = _batch_run(point, statement)
     first, later = _deviations(run, float(point["epsilon"]), down(point["delta"]))
-    weight, lipschitz, accuracy = (Fraction(number) for number in (run.gamma, LIPSCHITZ, ACCURACY))
+    weight, lipschitz, accuracy = (
+        Fraction(number) for number in (run.gamma, LIPSCHITZ, ACCURACY)
+    )
     length = (1 - weight) * accuracy + weight * lipschitz
     return (
-        ball(2 * lipschitz / run.batch_0) / (ball(Fraction(first)) * ball(Fraction(factor))),
+        ball(2 * lipschitz / run.batch_0)
+        / (ball(Fraction(first)) * ball(Fraction(factor))),
         ball(2 * length / run.batch) / (ball(Fraction(later)) * ball(Fraction(factor))),
     )
 
@@ -190,7 +245,11 @@ def _later_delta_lower_bound(factor: float = 1.0) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> Fraction:
         _, later = _ratios(point, statement, factor)
         rate = float(point["batch"] / point["N"])
-        return Fraction(delta_lower_bound(rate, float((1 / later).mid()), int(point["T"]), float(point["epsilon"])))
+        return Fraction(
+            delta_lower_bound(
+                rate, float((1 / later).mid()), int(point["T"]), float(point["epsilon"])
+            )
+        )
 
     return lhs
 
@@ -207,7 +266,14 @@ def _full_batch_points(budget: Budget) -> Iterator[PointLike]:
     )
     for N, T, weight in runs:
         for epsilon, delta in (("1/8", "1e-3"), ("1", "1e-5"), ("4", "1e-8")):
-            yield {"N": N, "T": T, "batch": N, "w": weight, "epsilon": epsilon, "delta": delta}
+            yield {
+                "N": N,
+                "T": T,
+                "batch": N,
+                "w": weight,
+                "epsilon": epsilon,
+                "delta": delta,
+            }
 
 
 def _sampled(budget: Budget) -> Iterator[PointLike]:
@@ -219,7 +285,14 @@ def _sampled(budget: Budget) -> Iterator[PointLike]:
         (100, 10, 40, "2", "1e-4"),
         (100, 50, 45, "3", "1e-3"),
     ):
-        yield {"N": N, "T": T, "batch": batch, "w": "1/100", "epsilon": epsilon, "delta": delta}
+        yield {
+            "N": N,
+            "T": T,
+            "batch": batch,
+            "w": "1/100",
+            "epsilon": epsilon,
+            "delta": delta,
+        }
 
 
 for claim in KINDS:
@@ -238,7 +311,13 @@ for claim in KINDS:
             "batches",
             points=_sampled,
             lhs=_later_delta_lower_bound(),
-            planted=[Planted("a third less noise", lhs=_later_delta_lower_bound(2 / 3), at_declared_size=True)],
+            planted=[
+                Planted(
+                    "a third less noise",
+                    lhs=_later_delta_lower_bound(2 / 3),
+                    at_declared_size=True,
+                )
+            ],
             region="smaller batches, later steps only; delta from below by losses that share no code with the tool",
             seconds=0.5,
         ),

@@ -30,7 +30,22 @@ EXPONENTS: tuple[Any, ...] = (
     ["+", "n", "m"],
 )
 UNARY = ("exp", "log", "floor", "sqrt", "abs", "log2")
-OPERATORS = ("+", "+", "*", "*", "*", "^", "^", "^", "^", *UNARY, "max", "min", "mod", "sum")
+OPERATORS = (
+    "+",
+    "+",
+    "*",
+    "*",
+    "*",
+    "^",
+    "^",
+    "^",
+    "^",
+    *UNARY,
+    "max",
+    "min",
+    "mod",
+    "sum",
+)
 EXPRESSIONS = 20  # expressions per draw
 POINTS = 8
 BITS = 400
@@ -45,28 +60,50 @@ RELATIONS: dict[str, Callable[[int], bool]] = {
 def _expression(rng: Random, depth: int, indices: tuple[str, ...] = ()) -> Any:
     """Return a random expression in the prefix format of certificates."""
     if depth == 0 or rng.random() < 0.12:
-        return ["q", rng.choice(NUMBERS)] if rng.random() < 0.3 else rng.choice([*KINDS, *indices, *indices])
+        return (
+            ["q", rng.choice(NUMBERS)]
+            if rng.random() < 0.3
+            else rng.choice([*KINDS, *indices, *indices])
+        )
     op = rng.choice(OPERATORS)
     if op == "sum" and len(indices) < 2:
         index = "ij"[len(indices)]
-        ends = rng.choice([["q", "0"], ["q", "1"], "m", *indices]), rng.choice(["n", ["+", "n", "m"], ["q", "9"]])
+        ends = (
+            rng.choice([["q", "0"], ["q", "1"], "m", *indices]),
+            rng.choice(["n", ["+", "n", "m"], ["q", "9"]]),
+        )
         return ["sum", index, *ends, _expression(rng, depth - 1, (*indices, index))]
     if op == "^" and rng.random() < 0.7:
         return ["^", _expression(rng, depth - 1, indices), rng.choice(EXPONENTS)]
-    if op == "*" and rng.random() < 0.4:  # powers of one base, which the checker merges if their signs allow it
+    # powers of one base, which the checker merges if their signs allow it
+    if op == "*" and rng.random() < 0.4:
         base = _expression(rng, min(depth - 1, 1), indices)
-        return ["*", ["^", base, rng.choice(EXPONENTS)], ["^", base, rng.choice(EXPONENTS)]]
+        return [
+            "*",
+            ["^", base, rng.choice(EXPONENTS)],
+            ["^", base, rng.choice(EXPONENTS)],
+        ]
     count = 1 if op in UNARY else 2
-    return ["*" if op == "sum" else op, *(_expression(rng, depth - 1, indices) for _ in range(count))]
+    return [
+        "*" if op == "sum" else op,
+        *(_expression(rng, depth - 1, indices) for _ in range(count)),
+    ]
 
 
 def _facts(rng: Random) -> list[tuple[str, Expr]]:
     """Return random conditions on the variables."""
     zero = ["q", "0"]
     conditions: list[Any] = [
-        [rng.choice([">=", ">", "<", "!="]), letter, zero] for letter in KINDS if rng.random() < 0.75
+        [rng.choice([">=", ">", "<", "!="]), letter, zero]
+        for letter in KINDS
+        if rng.random() < 0.75
     ]
-    candidates = (["<=", "x", ["q", "1"]], ["<=", "y", "x"], ["<=", "m", "n"], ["<", ["*", "x", "y"], zero])
+    candidates = (
+        ["<=", "x", ["q", "1"]],
+        ["<=", "y", "x"],
+        ["<=", "m", "n"],
+        ["<", ["*", "x", "y"], zero],
+    )
     conditions += [condition for condition in candidates if rng.random() < 0.3]
     return [k.condition(condition, [])[1:] for condition in conditions]
 
@@ -88,7 +125,9 @@ def _decided_sign(number: Any) -> int | None:
         return None
 
 
-def _wrong_at(e: Expr, form: Form, signs: int, is_integer: bool, point: dict[str, Fraction]) -> str:
+def _wrong_at(
+    e: Expr, form: Form, signs: int, is_integer: bool, point: dict[str, Fraction]
+) -> str:
     """Return the checker's error for an expression at a point, or an empty string."""
     try:
         exact = value(e, point)
@@ -123,8 +162,12 @@ def _forms(scope_class: Any) -> Callable[[Point, Statement], Outcome]:
                     continue
                 for point in points:
                     if wrong := _wrong_at(e, form, signs, is_integer, point):
-                        assignment = ", ".join(f"{name} = {number}" for name, number in point.items())
-                        return Outcome(False, note=f"{wrong}: {k.shown(e)} at {assignment}")
+                        assignment = ", ".join(
+                            f"{name} = {number}" for name, number in point.items()
+                        )
+                        return Outcome(
+                            False, note=f"{wrong}: {k.shown(e)} at {assignment}"
+                        )
         return Outcome(True)
 
     return is_satisfied
@@ -221,7 +264,9 @@ def _accepted(variants: Callable[[Any], Iterator[Any]]) -> LeftSide:
     """Return the left side: the number of variants of a certificate that the checker accepts."""
 
     def lhs(point: Point, statement: Statement) -> Fraction:
-        data = json.loads(_certificates()[int(point["draw"])].read_text(encoding="utf-8"))
+        data = json.loads(
+            _certificates()[int(point["draw"])].read_text(encoding="utf-8")
+        )
         if data["statement"]["relation"] in k.ORDERS:
             return Fraction(0)
         return Fraction(sum(map(_is_accepted, variants(data))))
@@ -250,7 +295,9 @@ CHECKS.add(
         "false-statements",
         points=_files,
         lhs=_accepted(_false_variants),
-        planted=[Planted("the statement itself", lhs=_accepted(lambda data: iter([data])))],
+        planted=[
+            Planted("the statement itself", lhs=_accepted(lambda data: iter([data])))
+        ],
         region="the certificates of the committed verdicts, each with a statement that is false at all points",
         seconds=2.0,
     ),

@@ -79,11 +79,18 @@ def _sum(args: list[Expr], point: Point) -> Value:
     index, lo, hi, body = args
     first = value(lo, point)
     last = value(hi, point)
-    if not (isinstance(first, Fraction) and isinstance(last, Fraction) and first.denominator == last.denominator == 1):
+    if not (
+        isinstance(first, Fraction)
+        and isinstance(last, Fraction)
+        and first.denominator == last.denominator == 1
+    ):
         raise Undecided("sum")
     if last - first > MOST_TERMS:
         raise Undecided("sum")
-    terms = (value(body, {**point, index: Fraction(n)}) for n in range(int(first), int(last) + 1))
+    terms = (
+        value(body, {**point, index: Fraction(n)})
+        for n in range(int(first), int(last) + 1)
+    )
     start: Value = Fraction(0)
     return reduce(_add, terms, start)
 
@@ -97,7 +104,10 @@ def _add(left: Value, right: Value) -> Value:
 def _multiply(left: Value, right: Value) -> Value:
     if isinstance(left, Fraction) and isinstance(right, Fraction):
         return left * right
-    if 0 in (left if isinstance(left, Fraction) else 1, right if isinstance(right, Fraction) else 1):
+    if 0 in (
+        left if isinstance(left, Fraction) else 1,
+        right if isinstance(right, Fraction) else 1,
+    ):
         return Fraction(0)
     return ball(left) * ball(right)
 
@@ -111,7 +121,11 @@ def _larger(left: Value, right: Value) -> Value:
 def _power(base: Value, exponent: Value) -> Value:
     if isinstance(exponent, Fraction) and exponent.denominator == 1:
         return _whole_power(base, int(exponent))
-    if isinstance(exponent, arb) and not (exponent.floor() + 1 > exponent > exponent.floor()) and sign(base) <= 0:
+    if (
+        isinstance(exponent, arb)
+        and not (exponent.floor() + 1 > exponent > exponent.floor())
+        and sign(base) <= 0
+    ):
         raise Undecided("exponent")
     if sign(base) <= 0:
         return Fraction(0)
@@ -119,7 +133,9 @@ def _power(base: Value, exponent: Value) -> Value:
 
 
 def _whole_power(base: Value, exponent: int) -> Value:
-    if abs(exponent) > MOST_POWER or (isinstance(base, Fraction) and _bits(base) * abs(exponent) > 10**5):
+    if abs(exponent) > MOST_POWER or (
+        isinstance(base, Fraction) and _bits(base) * abs(exponent) > 10**5
+    ):
         raise Undecided("power")
     if isinstance(base, arb):
         if exponent < 0 or exponent == 0:

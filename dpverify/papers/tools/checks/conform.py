@@ -83,11 +83,17 @@ KINDS: tuple[tuple[Release, Callable[[int, bool], float]], ...] = (
 def _reported(release: Release, clip: float, promise: Promise, seed: int) -> float:
     """Return the sensitivity that ``conform`` reports."""
 
-    def step(state: None, gradients: Matrix, rng: np.random.Generator) -> tuple[None, Vector]:
+    def step(
+        state: None, gradients: Matrix, rng: np.random.Generator
+    ) -> tuple[None, Vector]:
         noise = promise.deviation * rng.standard_normal(promise.dimension)
         return state, release(gradients, clip) / promise.divisor + noise
 
-    test = next(test for test in sensitivity_tests(PrivateOptimizer(step), promise, seed) if test.name == "sensitivity")
+    test = next(
+        test
+        for test in sensitivity_tests(PrivateOptimizer(step), promise, seed)
+        if test.name == "sensitivity"
+    )
     return math.nan if test.measured is None else test.measured
 
 
@@ -178,7 +184,9 @@ def _false_alarm_rate(factor: float = 1.0) -> LeftSide:
 
     def lhs(point: Point, statement: Statement) -> arb:
         values = int(point["n"])
-        return 1 - _at_least(arb(_least_allowed(values, float(point["level"]) * factor)), values)
+        return 1 - _at_least(
+            arb(_least_allowed(values, float(point["level"]) * factor)), values
+        )
 
     return lhs
 
@@ -192,7 +200,9 @@ def _samples(budget: Budget) -> Iterator[PointLike]:
 def _optimizer(sigma: float) -> PrivateOptimizer:
     """Return an optimizer: a sum of clipped gradients with noise, over the batch; zero gradients are not clipped."""
 
-    def step(state: None, gradients: Matrix, rng: np.random.Generator) -> tuple[None, Vector]:
+    def step(
+        state: None, gradients: Matrix, rng: np.random.Generator
+    ) -> tuple[None, Vector]:
         total = _sum(gradients, 1.0) if gradients.any() else gradients[0]
         return state, (total + sigma * rng.standard_normal(gradients.shape[1])) / BATCH
 
@@ -218,11 +228,13 @@ def _alarms(sigma: float = SIGMA) -> Callable[[Context, np.random.Generator, int
     optimizer = _optimizer(sigma)
 
     def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
-        level = float(context.point["level"]) / 2.0  # level of each kind of test, as conformance() divides it
+        # level of each kind of test, as conformance() divides it
+        level = float(context.point["level"]) / 2.0
         failed = np.empty(size)
         for place, seed in enumerate(rng.integers(1 << 32, size=size).tolist()):
             tests = itertools.chain(
-                noise_tests(optimizer, promise, level, seed), sampling_tests(_batches, promise, level, seed)
+                noise_tests(optimizer, promise, level, seed),
+                sampling_tests(_batches, promise, level, seed),
             )
             failed[place] = not all(test.passed for test in tests)
         return failed
@@ -232,7 +244,11 @@ def _alarms(sigma: float = SIGMA) -> Callable[[Context, np.random.Generator, int
 
 def _plan(context: Context) -> Plan:
     """Return the plan for the level 1/20."""
-    return Plan(ProportionEffect(0.05, 0.7 if context.budget.name == "smoke" else 0.15), seconds_each=0.09, block=20)
+    return Plan(
+        ProportionEffect(0.05, 0.7 if context.budget.name == "smoke" else 0.15),
+        seconds_each=0.09,
+        block=20,
+    )
 
 
 CHECKS.add(
@@ -243,7 +259,11 @@ CHECKS.add(
         lhs=_sensitivity_error(),
         seconds=2.0,
         planted=[
-            Planted("clipped 1e-4 later", lhs=_sensitivity_error(factor=1.0 + 1e-4), at_declared_size=True),
+            Planted(
+                "clipped 1e-4 later",
+                lhs=_sensitivity_error(factor=1.0 + 1e-4),
+                at_declared_size=True,
+            ),
             Planted("no long gradients tried", lhs=_sensitivity_error(tried=2.0**-24)),
         ],
         region="sums and means of clipped gradients, clipped coordinates, clipped sums; both kinds of neighbours",
@@ -254,7 +274,13 @@ CHECKS.add(
         points=_samples,
         lhs=_missed(),
         seconds=2.0,
-        planted=[Planted("noise 0.1% less too small", lhs=_missed(Fraction(1, 1000)), at_declared_size=True)],
+        planted=[
+            Planted(
+                "noise 0.1% less too small",
+                lhs=_missed(Fraction(1, 1000)),
+                at_declared_size=True,
+            )
+        ],
         region="up to 9600 numbers",
     ),
     RuleCheck(
@@ -263,7 +289,11 @@ CHECKS.add(
         points=_samples,
         lhs=_false_alarm_rate(),
         seconds=2.0,
-        planted=[Planted("1% above the level", lhs=_false_alarm_rate(1.01), at_declared_size=True)],
+        planted=[
+            Planted(
+                "1% above the level", lhs=_false_alarm_rate(1.01), at_declared_size=True
+            )
+        ],
         region="up to 9600 numbers",
     ),
     MonteCarloCheck(
@@ -273,7 +303,13 @@ CHECKS.add(
         plan=_plan,
         simulate=_alarms(),
         judge=ProportionBound(),
-        controls=[Control("less noise", "an optimizer with 20% less noise than it promises", _alarms(0.8 * SIGMA))],
+        controls=[
+            Control(
+                "less noise",
+                "an optimizer with 20% less noise than it promises",
+                _alarms(0.8 * SIGMA),
+            )
+        ],
         region="tests of noise and of batches; two steps of two numbers, batches of 4 of 16 examples",
         leaves_out="optimizers that round, and audits of outputs, whose level has claims of its own",
     ),

@@ -24,7 +24,10 @@ CHECKS = PaperChecks("tools", __name__)
 
 @cache
 def _counts(n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    pairs = np.array([(right, wrong) for right in range(n + 1) for wrong in range(n + 1 - right)], dtype=np.float64)
+    pairs = np.array(
+        [(right, wrong) for right in range(n + 1) for wrong in range(n + 1 - right)],
+        dtype=np.float64,
+    )
     return pairs[:, 0], pairs[:, 1]
 
 
@@ -36,14 +39,25 @@ def _chance_above_epsilon(factor: float, *, forgotten: bool = False) -> LeftSide
         epsilon = float(point["epsilon"])
         level = float(point["level"]) * factor
         right, wrong = _counts(n)
-        bounds = lower_epsilon(right, wrong, n, 0.0 if forgotten else float(point["delta"]), level)
+        bounds = lower_epsilon(
+            right, wrong, n, 0.0 if forgotten else float(point["delta"]), level
+        )
         p = arb(float(point["p"]))
         r = arb(epsilon).exp() * p + arb(float(point["delta"]))
         powers = [[x**k for k in range(n + 1)] for x in (r, p, 1 - r - p)]
         hit = zip(
-            right[bounds > epsilon].astype(int).tolist(), wrong[bounds > epsilon].astype(int).tolist(), strict=True
+            right[bounds > epsilon].astype(int).tolist(),
+            wrong[bounds > epsilon].astype(int).tolist(),
+            strict=True,
         )
-        terms = (comb(n, i) * comb(n - i, j) * powers[0][i] * powers[1][j] * powers[2][n - i - j] for i, j in hit)
+        terms = (
+            comb(n, i)
+            * comb(n - i, j)
+            * powers[0][i]
+            * powers[1][j]
+            * powers[2][n - i - j]
+            for i, j in hit
+        )
         return sum(terms, start=arb(0))
 
     return lhs
@@ -51,14 +65,19 @@ def _chance_above_epsilon(factor: float, *, forgotten: bool = False) -> LeftSide
 
 def _games(budget: Budget) -> Iterator[PointLike]:
     laws = [("1/50", "0"), ("3/200", "1/50"), ("0", "1/20"), ("0", "1/5"), ("1/8", "0")]
-    for n, (p, delta), epsilon, level in itertools.product((1, 7, 40), laws, ("0", "1", "3"), ("1/20", "1/1000")):
+    for n, (p, delta), epsilon, level in itertools.product(
+        (1, 7, 40), laws, ("0", "1", "3"), ("1/20", "1/1000")
+    ):
         if float(Fraction(p)) * (1 + exp(float(epsilon))) + float(Fraction(delta)) <= 1:
             yield {"n": n, "p": p, "delta": delta, "epsilon": epsilon, "level": level}
 
 
 def _tail(count: int, n: int, p: arb) -> arb:
     """Return P(Bin(n, p) > count)."""
-    return sum((comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(count + 1, n + 1)), arb(0))
+    return sum(
+        (comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(count + 1, n + 1)),
+        arb(0),
+    )
 
 
 def _spent_level(fewer: int) -> LeftSide:
@@ -73,7 +92,15 @@ def _spent_level(fewer: int) -> LeftSide:
 
 def _shares(budget: Budget) -> Iterator[PointLike]:
     for (n, delta), level in itertools.product(
-        [(1, "1/50"), (40, "1e-5"), (40, "1/50"), (200, "1/100"), (300, "1/5"), (60, "9/10"), (25, "0")],
+        [
+            (1, "1/50"),
+            (40, "1e-5"),
+            (40, "1/50"),
+            (200, "1/100"),
+            (300, "1/5"),
+            (60, "9/10"),
+            (25, "0"),
+        ],
         ("1/20", "1/1000", "1/1000000"),
     ):
         yield {"n": n, "delta": delta, "level": level}
@@ -83,10 +110,19 @@ def _wrong(factor: float) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> Fraction:
         n = int(point["n"])
         p = point["p"]
-        limits = [proportion_limits(k, n, float(point["level"]) * factor) for k in range(n + 1)]
+        limits = [
+            proportion_limits(k, n, float(point["level"]) * factor)
+            for k in range(n + 1)
+        ]
         chances = [comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
-        above = sum((chances[k] for k, (lower, _) in enumerate(limits) if lower > p), Fraction(0))
-        below = sum((chances[k] for k, (_, upper) in enumerate(limits) if upper < p), Fraction(0))
+        above = sum(
+            (chances[k] for k, (lower, _) in enumerate(limits) if lower > p),
+            Fraction(0),
+        )
+        below = sum(
+            (chances[k] for k, (_, upper) in enumerate(limits) if upper < p),
+            Fraction(0),
+        )
         return max(above, below)
 
     return lhs
@@ -107,7 +143,9 @@ CHECKS.add(
         region="up to 40 rounds",
         seconds=0.5,
         planted=[
-            Planted("twice the level", lhs=_chance_above_epsilon(2.0), at_declared_size=True),
+            Planted(
+                "twice the level", lhs=_chance_above_epsilon(2.0), at_declared_size=True
+            ),
             Planted("delta forgotten", lhs=_chance_above_epsilon(1.0, forgotten=True)),
         ],
     ),
@@ -118,7 +156,9 @@ CHECKS.add(
         lhs=_spent_level(0),
         region="up to 300 rounds",
         seconds=0.02,
-        planted=[Planted("one round fewer", lhs=_spent_level(1), at_declared_size=True)],
+        planted=[
+            Planted("one round fewer", lhs=_spent_level(1), at_declared_size=True)
+        ],
     ),
     RuleCheck(
         "limits-proportion",

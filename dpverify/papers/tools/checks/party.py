@@ -23,7 +23,14 @@ from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.harness.sides import LeftSide
 from dpverify.kernels.typing import Indices
 from dpverify.ledger.statements import Statement
-from dpverify.mpc.fixed_point import MODULUS, RANGE, Inside, encode, from_residues, to_residues
+from dpverify.mpc.fixed_point import (
+    MODULUS,
+    RANGE,
+    Inside,
+    encode,
+    from_residues,
+    to_residues,
+)
 from dpverify.mpc.session import Session
 from dpverify.problems.data import dataset_of
 from dpverify.train.ddp import scales_of
@@ -50,13 +57,29 @@ def _difference(parties_less: int = 0, half: int = MODULUS // 2) -> LeftSide:
         rng = np.random.default_rng([int(point["draw"]), parties, bits])
         largest_entry = (RANGE // (2 * parties)) * unit
         scale = largest_entry * 2.0 ** -rng.integers(0, 40, size=(parties, DIMENSION))
-        values = np.clip(scale * rng.uniform(-1.0, 1.0, (parties, DIMENSION)), -largest_entry, largest_entry)
-        values[:, 0] = largest_entry * (-1.0 if point["draw"] % 2 else 1.0)  # all parties at the end of the range
-        shares = [to_residues(encode(row, unit, parties)) for row in values[: parties - parties_less]]
+        values = np.clip(
+            scale * rng.uniform(-1.0, 1.0, (parties, DIMENSION)),
+            -largest_entry,
+            largest_entry,
+        )
+        # all parties at the end of the range
+        values[:, 0] = largest_entry * (-1.0 if point["draw"] % 2 else 1.0)
+        shares = [
+            to_residues(encode(row, unit, parties))
+            for row in values[: parties - parties_less]
+        ]
         added = [sum(column) % MODULUS for column in zip(*shares, strict=True)]
-        opened = from_residues(added) if half == MODULUS // 2 else [v - MODULUS if v > half else v for v in added]
-        exact = [sum(map(Fraction, column), Fraction(0)) for column in values.T.tolist()]
-        largest_error: Fraction = max(abs(v - e / Fraction(unit)) for v, e in zip(opened, exact, strict=True))
+        opened = (
+            from_residues(added)
+            if half == MODULUS // 2
+            else [v - MODULUS if v > half else v for v in added]
+        )
+        exact = [
+            sum(map(Fraction, column), Fraction(0)) for column in values.T.tolist()
+        ]
+        largest_error: Fraction = max(
+            abs(v - e / Fraction(unit)) for v, e in zip(opened, exact, strict=True)
+        )
         return 2 * largest_error
 
     return lhs
@@ -77,10 +100,20 @@ class RecordingSession:
 
 
 @cache
-def _run(parties: int, epsilon: float, steps: int) -> tuple[DdpSettings, dict[str, float]]:
+def _run(
+    parties: int, epsilon: float, steps: int
+) -> tuple[DdpSettings, dict[str, float]]:
     """Return the settings of a run with calibrated noise, and the deviations that it promises."""
-    dataset = dataset_of(np.zeros((HOLDS * parties, DIMENSION)), np.arange(HOLDS * parties) % 2)
-    chosen = {"parties": parties, "steps": steps, "batch": 2 * parties, "lam": 0.0, "scale": "clip"}
+    dataset = dataset_of(
+        np.zeros((HOLDS * parties, DIMENSION)), np.arange(HOLDS * parties) % 2
+    )
+    chosen = {
+        "parties": parties,
+        "steps": steps,
+        "batch": 2 * parties,
+        "lam": 0.0,
+        "scale": "clip",
+    }
     settings = DDP_SRM.complete(DDP_SRM.take(chosen), len(dataset.x))
     problem = problem_of(dataset, settings)
     settings, _ = DDP_SRM.account(settings, ProblemSize.of(problem), epsilon, 1e-5)
@@ -112,14 +145,20 @@ def _noise_off(factor: float = 1.0, silent: int = 0) -> LeftSide:
                 Random(seed),
             ).advance()
             gauss = Random(seed).gauss
-            expected += [[gauss(0.0, 1.0) for _ in range(DIMENSION)] for _ in range(s.steps)]
+            expected += [
+                [gauss(0.0, 1.0) for _ in range(DIMENSION)] for _ in range(s.steps)
+            ]
             added += np.array(session.given) * (factor if party >= silent else 0.0)
         largest_error = 0.0
-        for t, scale in enumerate([scales_of(s, DIMENSION)[min(t, 1)] for t in range(s.steps)]):
+        for t, scale in enumerate(
+            [scales_of(s, DIMENSION)[min(t, 1)] for t in range(s.steps)]
+        ):
             deviation = promised["v^0" if t == 0 else "v^t"]
             opened = added[t] * scale.unit / s.batch
             ideal = expected[t] * deviation / np.sqrt(parties)
-            largest_error = max(largest_error, float(np.abs(opened - ideal).max()) / deviation)
+            largest_error = max(
+                largest_error, float(np.abs(opened - ideal).max()) / deviation
+            )
         return Fraction(largest_error)
 
     return lhs
@@ -137,7 +176,9 @@ def _honest(fewer: int = 0) -> LeftSide:
         honest = parties - (parties - 1) // 2 - fewer
         ratios = []
         for move, scale in zip(sum_moves(s), scales_of(s, DIMENSION), strict=True):
-            needed = arb(s.sigma) * (arb(move) / arb(scale.unit) + arb(DIMENSION).sqrt())
+            needed = arb(s.sigma) * (
+                arb(move) / arb(scale.unit) + arb(DIMENSION).sqrt()
+            )
             ratios.append(honest * arb(scale.share) ** 2 / needed**2)
         return ratios[0].min(ratios[1])
 
@@ -152,7 +193,9 @@ def _sums(budget: Budget) -> Iterator[PointLike]:
 
 def _runs(budget: Budget) -> Iterator[PointLike]:
     draws = {"smoke": 2, "standard": 6}.get(budget.name, 40)
-    for parties, epsilon, steps, draw in itertools.product((3, 4, 7), ("1/2", "4"), (1, 5), range(draws)):
+    for parties, epsilon, steps, draw in itertools.product(
+        (3, 4, 7), ("1/2", "4"), (1, 5), range(draws)
+    ):
         yield {"m": parties, "epsilon": epsilon, "T": steps, "draw": draw}
 
 
@@ -176,7 +219,9 @@ CHECKS.add(
         lhs=_noise_off(),
         seconds=0.5,
         planted=[
-            Planted("1e-4 less noise", lhs=_noise_off(1.0 - 1e-4), at_declared_size=True),
+            Planted(
+                "1e-4 less noise", lhs=_noise_off(1.0 - 1e-4), at_declared_size=True
+            ),
             Planted("a silent party", lhs=_noise_off(silent=1)),
         ],
         region="runs of 1 and 5 steps with calibrated noise, in 40 dimensions",

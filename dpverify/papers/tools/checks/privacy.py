@@ -39,11 +39,14 @@ from dpverify.privacy.subsampling import (
 from dpverify.symbolic.exact.numbers import Exact, ball
 
 CELLS: Final = 1 << 17
-ROUNDING: Final = 1e-12  # bound on the effect of the transforms' rounding on a probability, which is subtracted
+# bound on the effect of the transforms' rounding on a probability, which is subtracted
+ROUNDING: Final = 1e-12
 
 
 @lru_cache(maxsize=64)
-def losses(q: float, sigma: float, T: int, swapped: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def losses(
+    q: float, sigma: float, T: int, swapped: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the law of the summed loss of T steps of (1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2).
 
     ``swapped`` exchanges the two. The result is the increasing losses and their probabilities, both of shape (n,).
@@ -54,8 +57,12 @@ def losses(q: float, sigma: float, T: int, swapped: bool) -> tuple[NDArray[np.fl
     below_shifted = special.ndtr((x - 1.0) / sigma)
     mixed = (1.0 - q) * below + q * below_shifted
     law = np.diff(below if swapped else mixed)
-    at = np.logaddexp(np.log1p(-q) if q < 1.0 else -np.inf, np.log(q) + (2.0 * x - 1.0) / (2.0 * sigma**2))
-    least = -at[1:] if swapped else at[:-1]  # the loss is monotone: its least value in each piece
+    at = np.logaddexp(
+        np.log1p(-q) if q < 1.0 else -np.inf,
+        np.log(q) + (2.0 * x - 1.0) / (2.0 * sigma**2),
+    )
+    # the loss is monotone: its least value in each piece
+    least = -at[1:] if swapped else at[:-1]
     width = 1.5 * float(np.ptp(least)) if T == 1 else _width(least, law, T)
     step = width / CELLS
     cells = np.floor(least / step).astype(np.int64)
@@ -63,7 +70,8 @@ def losses(q: float, sigma: float, T: int, swapped: bool) -> tuple[NDArray[np.fl
     cells = cells - first
     inside = cells < CELLS
     table = np.bincount(cells[inside], law[inside], minlength=CELLS)
-    # The power is cyclic: read the window of CELLS values with the sum's mean in its middle.
+    # The power is cyclic: read the window of CELLS values with the sum's mean in its
+    # middle.
     power = np.fft.irfft(np.fft.rfft(table) ** T, CELLS)
     middle = T * float((np.arange(CELLS) * table).sum())
     lowest = int(middle) - CELLS // 2
@@ -125,7 +133,11 @@ def _delta_at_reported(reported: Reported, factor: float = 1.0) -> LeftSide:
         q = float(point["q"])
         sigma = float(point["sigma"])
         T = int(point["T"])
-        return Fraction(delta_lower_bound(q, sigma, T, factor * reported(q, sigma, T, down(point["delta"]))))
+        return Fraction(
+            delta_lower_bound(
+                q, sigma, T, factor * reported(q, sigma, T, down(point["delta"]))
+            )
+        )
 
     return lhs
 
@@ -172,7 +184,10 @@ def _moment(order: int, q: Fraction, sigma: Fraction) -> arb:
     """Return the Renyi divergence of (1-q) N(0, s^2) + q N(1, s^2) from N(0, s^2), by its finite sum, in a ball."""
     unit = 1 / (2 * ball(sigma) ** 2)
     terms = (
-        comb(order, k) * ball((1 - q) ** (order - k) * q**k) * (k * (k - 1) * unit).exp() for k in range(order + 1)
+        comb(order, k)
+        * ball((1 - q) ** (order - k) * q**k)
+        * (k * (k - 1) * unit).exp()
+        for k in range(order + 1)
     )
     return sum(terms, start=arb(0)).log() / (order - 1)
 
@@ -183,21 +198,35 @@ def _opposite(order: int, q: Fraction, sigma: Fraction) -> arb:
     It is the divergence of the probabilities of 150 pieces of the line, which reveal at most as much as the outputs.
     """
     rate, width, half = ball(q), ball(sigma) * arb(2).sqrt(), ball(Fraction(1, 2))
-    edges = [ball(sigma) * (k - 75) * 12 / 75 + half * max(0, k - 75) / 15 for k in range(151)]
+    edges = [
+        ball(sigma) * (k - 75) * 12 / 75 + half * max(0, k - 75) / 15
+        for k in range(151)
+    ]
 
     def pieces(to: arb) -> list[arb]:
-        below = [((1 - rate) * (-x / width).erfc() + rate * ((to - x) / width).erfc()) / 2 for x in edges]
+        below = [
+            ((1 - rate) * (-x / width).erfc() + rate * ((to - x) / width).erfc()) / 2
+            for x in edges
+        ]
         return [after - before for before, after in itertools.pairwise(below)]
 
     up = pieces(half)
     low = pieces(-half)
-    return sum((a**order / b ** (order - 1) for a, b in zip(up, low, strict=True)), arb(0)).log() / (order - 1)
+    return sum(
+        (a**order / b ** (order - 1) for a, b in zip(up, low, strict=True)), arb(0)
+    ).log() / (order - 1)
 
 
 def _bounds(order: int, q: float, sigma: float) -> tuple[float, ...]:
     """Return the reported divergences for batches without replacement."""
-    generic = without_replacement_rdp(order, q, [gaussian_rdp(j, 1 / sigma) for j in range(2, order + 1)])
-    return sampled_rdp(order, q, sigma), without_replacement_gaussian_sharp(order, q, sigma), generic
+    generic = without_replacement_rdp(
+        order, q, [gaussian_rdp(j, 1 / sigma) for j in range(2, order + 1)]
+    )
+    return (
+        sampled_rdp(order, q, sigma),
+        without_replacement_gaussian_sharp(order, q, sigma),
+        generic,
+    )
 
 
 def _ratio_to_bounds(factor: float, *, opposite: bool) -> LeftSide:
@@ -209,7 +238,9 @@ def _ratio_to_bounds(factor: float, *, opposite: bool) -> LeftSide:
         if opposite:
             return _opposite(order, q, sigma) / arb(min(bounds) * factor * SUM_FACTOR)
         return _moment(order, q, sigma) / arb(
-            min(*bounds, poisson_gaussian_rdp(order, float(q), float(sigma))) * factor * SUM_FACTOR
+            min(*bounds, poisson_gaussian_rdp(order, float(q), float(sigma)))
+            * factor
+            * SUM_FACTOR
         )
 
     return lhs
@@ -259,7 +290,9 @@ CHECKS.add(
         points=_sampled_points,
         lhs=_delta_at_reported(poisson_gaussian_epsilon),
         seconds=0.2,
-        planted=_planted(_delta_at_reported(poisson_gaussian_epsilon, 0.9), "a tenth less epsilon"),
+        planted=_planted(
+            _delta_at_reported(poisson_gaussian_epsilon, 0.9), "a tenth less epsilon"
+        ),
     ),
     RuleCheck(
         "sampling-batches",
@@ -267,7 +300,9 @@ CHECKS.add(
         points=_sampled_points,
         lhs=_delta_at_reported(sampled_epsilon),
         seconds=0.2,
-        planted=_planted(_delta_at_reported(sampled_epsilon, 0.9), "a tenth less epsilon"),
+        planted=_planted(
+            _delta_at_reported(sampled_epsilon, 0.9), "a tenth less epsilon"
+        ),
     ),
     RuleCheck(
         "sampling-batches",

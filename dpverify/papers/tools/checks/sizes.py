@@ -33,7 +33,11 @@ def _data(point: Point) -> tuple[Matrix, Vector, Vector]:
     d = int(point["d"])
     rng = np.random.default_rng([int(point["draw"]), int(point["d"])])
     x = rng.standard_normal((BATCH, d)) * 2.0 ** rng.integers(-30, 30, (BATCH, 1))
-    return x, rng.integers(0, 2, BATCH).astype(float), rng.standard_normal(d) * 2.0 ** rng.integers(-8, 8)
+    return (
+        x,
+        rng.integers(0, 2, BATCH).astype(float),
+        rng.standard_normal(d) * 2.0 ** rng.integers(-8, 8),
+    )
 
 
 def _summed(x: Matrix, y: Vector, w: Vector, batch: Indices, clip: float) -> Vector:
@@ -48,7 +52,10 @@ def _summed(x: Matrix, y: Vector, w: Vector, batch: Indices, clip: float) -> Vec
 def _clipped(factor: float) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> Fraction:
         (x, y, w), clip = _data(point), float(point["C"])
-        largest_square = max(_square(_summed(x, y, w, np.array([i]), clip * factor)) for i in range(BATCH))
+        largest_square = max(
+            _square(_summed(x, y, w, np.array([i]), clip * factor))
+            for i in range(BATCH)
+        )
         return largest_square / Fraction(clip) ** 2
 
     return lhs
@@ -67,7 +74,12 @@ def _clipped_sum_change(factor: float) -> LeftSide:
             replaced_x[i], replaced_y[i] = -x[i], y[i]
             for turned in (w, -w):
                 replaced_x[i] = np.sign((1 - 2 * y[i]) * (x[i] @ turned)) * -x[i]
-                changes.append(_square(original_sum - _summed(replaced_x, replaced_y, w, everything, clip * factor)))
+                changes.append(
+                    _square(
+                        original_sum
+                        - _summed(replaced_x, replaced_y, w, everything, clip * factor)
+                    )
+                )
         return max(changes) / (2 * Fraction(clip)) ** 2
 
     return lhs
@@ -75,7 +87,9 @@ def _clipped_sum_change(factor: float) -> LeftSide:
 
 def _clips(budget: Budget) -> Iterator[PointLike]:
     draws = {"smoke": 1, "standard": 20}.get(budget.name, 100)
-    for d, clip, draw in itertools.product((1, 2, 5, 31, 123), ("1/1000000", "1/10", "1", "1000"), range(draws)):
+    for d, clip, draw in itertools.product(
+        (1, 2, 5, 31, 123), ("1/1000000", "1/10", "1", "1000"), range(draws)
+    ):
         yield {"d": d, "C": clip, "draw": draw}
 
 
@@ -88,7 +102,11 @@ def _vectors(point: Point) -> tuple[Vector, Vector, Vector]:
     if draw == 0:
         x = np.ones(d)
         w = np.full(d, -1.0 / sqrt(3.0)) / (1.0 if d > 1 else 1e-6)
-    w = np.zeros(d) if draw == 1 else w * (2.0 ** rng.integers(-6, 8) if draw > 1 else 1.0)
+    w = (
+        np.zeros(d)
+        if draw == 1
+        else w * (2.0 ** rng.integers(-6, 8) if draw > 1 else 1.0)
+    )
     step = x * 2.0**-12 if draw == 1 else step * 2.0 ** rng.integers(-12, 3)
     return scale_rows(x[None, :], "unit", float(point["B"]))[0], w, w + step
 
@@ -97,7 +115,11 @@ def _gradient(factor: float) -> LeftSide:
     """Return the left side: the square of the kernel's gradient over G, with rounding, for the worse label."""
 
     def lhs(point: Point, statement: Statement) -> Fraction:
-        (x, w, _), lam, out = _vectors(point), float(point["lam"]), np.empty(int(point["d"]))
+        (x, w, _), lam, out = (
+            _vectors(point),
+            float(point["lam"]),
+            np.empty(int(point["d"])),
+        )
         G = logistic_bounds.lipschitz(float(point["B"]), lam, len(w))
         squares = []
         for label in (0.0, 1.0):
@@ -110,10 +132,13 @@ def _gradient(factor: float) -> LeftSide:
 
 def _exact_gradient(x: Vector, w: Vector, lam: float) -> list[arb]:
     """Return the gradient of an example with label 0, in balls."""
-    z = sum((arb(a) * arb(b) for a, b in zip(x.tolist(), w.tolist(), strict=True)), arb(0))
+    z = sum(
+        (arb(a) * arb(b) for a, b in zip(x.tolist(), w.tolist(), strict=True)), arb(0)
+    )
     steep = 1 / (1 + (-z).exp())
     return [
-        steep * a + arb(lam) * 2 * arb(b) / (1 + arb(b) ** 2) ** 2 for a, b in zip(x.tolist(), w.tolist(), strict=True)
+        steep * a + arb(lam) * 2 * arb(b) / (1 + arb(b) ** 2) ** 2
+        for a, b in zip(x.tolist(), w.tolist(), strict=True)
     ]
 
 
@@ -122,15 +147,31 @@ def _change(factor: float) -> LeftSide:
         (x, w, v), lam = _vectors(point), float(point["lam"])
         pairs = zip(_exact_gradient(x, w, lam), _exact_gradient(x, v, lam), strict=True)
         change = sum(((a - b) ** 2 for a, b in pairs), arb(0))
-        distance = sum(((arb(a) - arb(b)) ** 2 for a, b in zip(w.tolist(), v.tolist(), strict=True)), arb(0))
-        return change / distance / arb(logistic_bounds.smoothness(float(point["B"]), lam) * factor) ** 2
+        distance = sum(
+            (
+                (arb(a) - arb(b)) ** 2
+                for a, b in zip(w.tolist(), v.tolist(), strict=True)
+            ),
+            arb(0),
+        )
+        return (
+            change
+            / distance
+            / arb(logistic_bounds.smoothness(float(point["B"]), lam) * factor) ** 2
+        )
 
     return lhs
 
 
 def _problems(budget: Budget) -> Iterator[PointLike]:
     draws = {"smoke": 6, "standard": 60}.get(budget.name, 300)
-    sizes = [(1, "1", "0"), (1, "8", "1/1000"), (6, "1/4", "3"), (30, "1", "1/1000"), (400, "1", "1")]
+    sizes = [
+        (1, "1", "0"),
+        (1, "8", "1/1000"),
+        (6, "1/4", "3"),
+        (30, "1", "1/1000"),
+        (400, "1", "1"),
+    ]
     for (d, radius, lam), draw in itertools.product(sizes, range(draws)):
         yield {"d": d, "B": radius, "lam": lam, "draw": draw}
 

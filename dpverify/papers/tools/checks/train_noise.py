@@ -64,10 +64,19 @@ def _request(algorithm: str, point: Point) -> Request:
     }
     if algorithm in TREE_ALGORITHMS:
         gamma = GAMMA if algorithm == "sr-nsgd" else None
-        return Request(algorithm, alpha=float(point["w"]), gamma=gamma, ordering="once", scale="clip", **shared)
+        return Request(
+            algorithm,
+            alpha=float(point["w"]),
+            gamma=gamma,
+            ordering="once",
+            scale="clip",
+            **shared,
+        )
     shared |= {"batch": int(point["batch"]), "scale": "clip"}
     if algorithm == "dp-srm":
-        return Request(algorithm, gamma=float(point["w"]), change_clip=CHANGE_CLIP, **shared)
+        return Request(
+            algorithm, gamma=float(point["w"]), change_clip=CHANGE_CLIP, **shared
+        )
     return Request(algorithm, stages=STAGES, rho=0.5, **shared)
 
 
@@ -86,12 +95,16 @@ def _normalized(streams: list[Matrix], row: Vector, w: Matrix, alpha: float) -> 
     targets = []
     unknown = []
     for t, (at, after) in enumerate(itertools.pairwise(w)):
-        momentum = (1.0 - alpha) * momentum + alpha * row / (1.0 + math.exp(-float(at @ row)))
+        momentum = (1.0 - alpha) * momentum + alpha * row / (
+            1.0 + math.exp(-float(at @ row))
+        )
         direction = (at - after) / np.linalg.norm(at - after)
         across = np.eye(DIMENSION) - np.outer(direction, direction)
         targets.append(-across @ momentum)
         unknown.append(across @ np.array([stream[t] for stream in streams]).T)
-    solved: Vector = np.linalg.lstsq(np.concatenate(unknown), np.concatenate(targets))[0]
+    solved: Vector = np.linalg.lstsq(np.concatenate(unknown), np.concatenate(targets))[
+        0
+    ]
     return solved
 
 
@@ -106,7 +119,8 @@ def _of_sr_nsgd(run: LongRun, s: Any, row: Vector, examples: int) -> dict[str, f
     constants = new_constants(examples, s.alpha, s.gamma)
     empty = np.empty((0, DIMENSION))
     streams = [
-        noise_with(empty, generator(s.seed, 1), unit, constants, s.steps, examples) for unit in np.eye(len(SR_NODES))
+        noise_with(empty, generator(s.seed, 1), unit, constants, s.steps, examples)
+        for unit in np.eye(len(SR_NODES))
     ]
     solved = _normalized(streams, row, _iterates(run, s.steps), s.alpha)
     return dict(zip(SR_NODES, solved.tolist(), strict=True))
@@ -120,9 +134,19 @@ def _of_dp_srm(run: LongRun, s: Any, row: Vector, examples: int) -> dict[str, fl
     deviations = []
     for _ in range(s.steps):
         run.advance(1)
-        deviations.append(float(np.median((run.v - (1.0 - s.gamma) * before) / rng.standard_normal(DIMENSION))))
+        deviations.append(
+            float(
+                np.median(
+                    (run.v - (1.0 - s.gamma) * before) / rng.standard_normal(DIMENSION)
+                )
+            )
+        )
         before = run.v
-    return {"std_0": deviations[0], "least": min(deviations[1:]), "largest": max(deviations[1:])}
+    return {
+        "std_0": deviations[0],
+        "least": min(deviations[1:]),
+        "largest": max(deviations[1:]),
+    }
 
 
 def _of_dpageem(run: LongRun, s: Any, row: Vector, examples: int) -> dict[str, float]:
@@ -138,15 +162,28 @@ def _of_dpageem(run: LongRun, s: Any, row: Vector, examples: int) -> dict[str, f
             continue
         old = w[t] if t == 0 or t in ends else w[t - 1]
         etas, rhos = run.parameters.factors(t, t + 1)
-        deviations.append(float(np.median((w[t] + rhos[0] * (w[t] - old) - w[t + 1]) / (etas[0] * units))))
+        deviations.append(
+            float(
+                np.median(
+                    (w[t] + rhos[0] * (w[t] - old) - w[t + 1]) / (etas[0] * units)
+                )
+            )
+        )
     return {"least": min(deviations), "largest": max(deviations)}
 
 
-MEASURED = {"dp-nsgd": _of_dp_nsgd, "sr-nsgd": _of_sr_nsgd, "dp-srm": _of_dp_srm, "dpageem": _of_dpageem}
+MEASURED = {
+    "dp-nsgd": _of_dp_nsgd,
+    "sr-nsgd": _of_sr_nsgd,
+    "dp-srm": _of_dp_srm,
+    "dpageem": _of_dpageem,
+}
 
 
 @cache
-def _applied(algorithm: str, request: Request, examples: int, factor: float) -> dict[str, float]:
+def _applied(
+    algorithm: str, request: Request, examples: int, factor: float
+) -> dict[str, float]:
     """Return the deviations of a run's updates, with its noise times ``factor``; infinite if ``train`` differs."""
     dataset, row = _data(examples, 1.0 if algorithm in TREE_ALGORITHMS else 0.0)
     settings = request.settle(examples)
@@ -167,22 +204,42 @@ def _calibrated(algorithm: str, request: Request, examples: int) -> dict[str, fl
     assert request.delta is not None
     settings: Any = request.settle(examples)
     problem = problem_of(_data(examples, 1.0)[0], settings)
-    options: dict[str, Any] = {"n": examples, "epsilon": request.epsilon, "delta": request.delta}
+    options: dict[str, Any] = {
+        "n": examples,
+        "epsilon": request.epsilon,
+        "delta": request.delta,
+    }
     if algorithm in TREE_ALGORITHMS:
-        options |= {name: getattr(settings, name) for name in ("steps", "alpha", "eta", "ordering")}
-        options |= {"lipschitz": problem.lipschitz, "smoothness": problem.smoothness, "d": DIMENSION}
+        options |= {
+            name: getattr(settings, name)
+            for name in ("steps", "alpha", "eta", "ordering")
+        }
+        options |= {
+            "lipschitz": problem.lipschitz,
+            "smoothness": problem.smoothness,
+            "d": DIMENSION,
+        }
         options |= {"gamma": settings.gamma} if algorithm == "sr-nsgd" else {}
         trees = calibration(algorithm, **options)
         assert isinstance(trees, Calibration)
         return {name: float(row.exact) for name, row in trees.node_std.items()}
-    if algorithm == "dp-srm":  # the box releases one estimate more than train makes: the last, which no line uses
-        options |= {"steps": settings.steps - 1, "gamma": settings.gamma, "zeta": CHANGE_CLIP}
+    # the box releases one estimate more than train makes: the last, which no line uses
+    if algorithm == "dp-srm":
+        options |= {
+            "steps": settings.steps - 1,
+            "gamma": settings.gamma,
+            "zeta": CHANGE_CLIP,
+        }
     else:
         options |= {"steps": settings.stage_steps, "stages": STAGES}
     batches = calibration(algorithm, batch=settings.batch, **options)
     assert isinstance(batches, BatchCalibration)
     later = float(batches.noise["exact"].std)
-    return {"std_0": float(batches.noise["exact"].std_0), "least": later, "largest": later}
+    return {
+        "std_0": float(batches.noise["exact"].std_0),
+        "least": later,
+        "largest": later,
+    }
 
 
 def _deviation_error(algorithm: str, factor: float = 1.0) -> LeftSide:
@@ -193,7 +250,10 @@ def _deviation_error(algorithm: str, factor: float = 1.0) -> LeftSide:
         examples = int(point["N"])
         applied = _applied(algorithm, request, examples, factor)
         expected = _calibrated(algorithm, request, examples)
-        return max(Fraction(abs(value / expected[name] - 1.0)) for name, value in applied.items())
+        return max(
+            Fraction(abs(value / expected[name] - 1.0))
+            for name, value in applied.items()
+        )
 
     return lhs
 
@@ -202,9 +262,20 @@ def _runs(algorithm: str) -> Callable[[Budget], Iterator[PointLike]]:
     def points(budget: Budget) -> Iterator[PointLike]:
         sizes = ((4, 11, 2, "1/4"), (6, 40, 3, "1/2"), (30, 90, 30, "1/8"))
         budgets = (("1/4", "1e-3"), ("1", "1e-5"), ("4", "1e-8"))
-        draws = {"smoke": 3 if algorithm in TREE_ALGORITHMS else 1, "standard": 8}.get(budget.name, 40)
-        for (N, T, batch, weight), (epsilon, delta), draw in itertools.product(sizes, budgets, range(draws)):
-            point: PointLike = {"N": N, "T": T, "w": weight, "epsilon": epsilon, "delta": delta, "draw": draw}
+        draws = {"smoke": 3 if algorithm in TREE_ALGORITHMS else 1, "standard": 8}.get(
+            budget.name, 40
+        )
+        for (N, T, batch, weight), (epsilon, delta), draw in itertools.product(
+            sizes, budgets, range(draws)
+        ):
+            point: PointLike = {
+                "N": N,
+                "T": T,
+                "w": weight,
+                "epsilon": epsilon,
+                "delta": delta,
+                "draw": draw,
+            }
             yield point if algorithm in TREE_ALGORITHMS else {**point, "batch": batch}
 
     return points
@@ -217,7 +288,13 @@ for algorithm in MEASURED:
             "updates",
             points=_runs(algorithm),
             lhs=_deviation_error(algorithm),
-            planted=[Planted("1e-8 less noise", lhs=_deviation_error(algorithm, 1.0 - 1e-8), at_declared_size=True)],
+            planted=[
+                Planted(
+                    "1e-8 less noise",
+                    lhs=_deviation_error(algorithm, 1.0 - 1e-8),
+                    at_declared_size=True,
+                )
+            ],
             region="runs of 11 to 90 steps in 12 dimensions, with examples whose gradients are known",
             seconds=0.5,
         )

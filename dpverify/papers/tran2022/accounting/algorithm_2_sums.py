@@ -1,10 +1,12 @@
 """Exact sums of squared weights over the nodes of Algorithm 2, for patterns of visits of one example.
 
-A visit is a step that uses the replaced example. A pattern is the list of all visits of a run.
+A visit is a step that uses the replaced example. A pattern is the list of all visits of
+a run.
 
-``read_nodes``, ``pattern_sum`` and ``largest_sum`` follow the definition of the accountant. They enumerate the nodes
-that Algorithm 4 reads, and every pattern, in rational numbers, so they suit short runs only. The faster accountants are
-tested against them.
+``read_nodes``, ``pattern_sum`` and ``largest_sum`` follow the definition of the
+accountant. They enumerate the nodes that Algorithm 4 reads, and every pattern, in
+rational numbers, so they suit short runs only. The faster accountants are tested
+against them.
 
 ``exact_sums`` and ``worst_pattern`` compute one sum per family of nodes. A G node [y, z] moves by at most 2G times its
 weight S, the sum of ``(1-alpha)**(z - t)`` over the visits t in it. A Delta node moves by at most 2 eta N L S. An r
@@ -24,7 +26,10 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from flint import fmpq
 
-from dpverify.papers.tran2022.trees.tree_aggregation_bounds import Node, compose_intervals
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import (
+    Node,
+    compose_intervals,
+)
 from dpverify.privacy.participation import Pattern, pattern_count, patterns
 from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import ZERO, Value, power, to_fraction, to_value
@@ -67,7 +72,11 @@ def read_nodes(steps: int, examples: int) -> dict[str, set[Node]]:
 
 
 def pattern_sum(
-    examples: int, alpha: Fraction, squares: Squares, nodes: dict[str, set[Node]], pattern: Sequence[int]
+    examples: int,
+    alpha: Fraction,
+    squares: Squares,
+    nodes: dict[str, set[Node]],
+    pattern: Sequence[int],
 ) -> Fraction:
     """Sum squared sensitivity over variance of all nodes, for one pattern.
 
@@ -75,7 +84,9 @@ def pattern_sum(
     - h_{i-1})`` with ``|h_i - h_{i-1}| <= D = 2 L eta N`` and ``|h_i| <= 2G``: the latest visits use the jump D until
     4G is used up. That of an r node is 2 eta L times the sum of the weights times (p - 1).
     """
-    keep, lipschitz, smoothness, eta = map(_rational, (1 - alpha, squares.lipschitz, squares.smoothness, squares.eta))
+    keep, lipschitz, smoothness, eta = map(
+        _rational, (1 - alpha, squares.lipschitz, squares.smoothness, squares.eta)
+    )
     total = ZERO
     jump = 2 * smoothness * eta * examples
     for family, intervals in nodes.items():
@@ -95,13 +106,19 @@ def pattern_sum(
             else:
                 variance = squares.drift
                 places = [(t - 1) % examples for t in inside]
-                change = 2 * eta * smoothness * sum((p * w for p, w in zip(places, weights, strict=True)), ZERO)
+                change = (
+                    2
+                    * eta
+                    * smoothness
+                    * sum((p * w for p, w in zip(places, weights, strict=True)), ZERO)
+                )
             total += change**2 / _rational(variance)
     return to_fraction(total)
 
 
 def _rational(value: Fraction) -> fmpq:
-    return fmpq(*value.as_integer_ratio())  # arithmetic with fmpq is ten times faster than with Fraction
+    # arithmetic with fmpq is ten times faster than with Fraction
+    return fmpq(*value.as_integer_ratio())
 
 
 def largest_sum(
@@ -123,7 +140,8 @@ Nodes: TypeAlias = Literal["read", "all"]
 G_FIRST, G_LATER, DELTA_FIRST, DELTA_LATER, DRIFT = range(5)
 """Families: G nodes that end by step 2N, later G nodes, the same for Delta nodes, and r nodes."""
 
-MOST_PATTERNS = 400  # If there are more patterns, ``worst_pattern`` uses a local search from several starts.
+# If there are more patterns, ``worst_pattern`` uses a local search from several starts.
+MOST_PATTERNS = 400
 
 
 class VisitedNode(NamedTuple):
@@ -134,10 +152,13 @@ class VisitedNode(NamedTuple):
     visits: list[int]  # steps of the example in it
 
 
-def node_terms(steps: int, examples: int, pattern: Sequence[int], nodes: Nodes = "read") -> Iterator[VisitedNode]:
+def node_terms(
+    steps: int, examples: int, pattern: Sequence[int], nodes: Nodes = "read"
+) -> Iterator[VisitedNode]:
     """Yield the nodes of each family that contain a visit."""
-    # "read": G and Delta nodes no longer than N, and r nodes that are left halves. "all": every dyadic interval in
-    # [1, T]. In both cases Delta nodes begin after the first epoch.
+    # "read": G and Delta nodes no longer than N, and r nodes that are left halves.
+    # "all": every dyadic interval in [1, T]. In both cases Delta nodes begin after the
+    # first epoch.
     for level in range(steps.bit_length()):
         for block, group in itertools.groupby(pattern, key=lambda t: (t - 1) >> level):
             end = (block + 1) << level
@@ -154,40 +175,59 @@ def node_terms(steps: int, examples: int, pattern: Sequence[int], nodes: Nodes =
 
 
 def exact_sums(
-    steps: int, examples: int, alpha: Fraction, pattern: Sequence[int], nodes: Nodes = "read"
+    steps: int,
+    examples: int,
+    alpha: Fraction,
+    pattern: Sequence[int],
+    nodes: Nodes = "read",
 ) -> list[Value]:
     """Return the sums of squared weights of one pattern, exact or as balls, for the five families; no units."""
     sums: list[Value] = [ZERO] * 5
     for family, end, visits in node_terms(steps, examples, pattern, nodes):
         total: Value = ZERO
         for t in visits:
-            share = Fraction((t - 1) % examples, examples) if family == DRIFT else Fraction(1)
+            share = (
+                Fraction((t - 1) % examples, examples)
+                if family == DRIFT
+                else Fraction(1)
+            )
             total = total + to_value(share) * power(1 - alpha, end - t)
         sums[family] = sums[family] + total * total
     return sums
 
 
-def _float_sums(steps: int, examples: int, alpha: float, pattern: Sequence[int], nodes: Nodes) -> list[float]:
+def _float_sums(
+    steps: int, examples: int, alpha: float, pattern: Sequence[int], nodes: Nodes
+) -> list[float]:
     log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
     sums = [0.0] * 5
     for family, end, visits in node_terms(steps, examples, pattern, nodes):
         total = 0.0
         for t in visits:
             weight = math.exp(log_decay * (end - t)) if end > t else 1.0
-            total += weight * ((t - 1) % examples) / examples if family == DRIFT else weight
+            total += (
+                weight * ((t - 1) % examples) / examples if family == DRIFT else weight
+            )
         sums[family] += total * total
     return sums
 
 
 def worst_pattern(
-    steps: int, examples: int, alpha: float, ordering: Ordering, weights: Sequence[float], nodes: Nodes = "read"
+    steps: int,
+    examples: int,
+    alpha: float,
+    ordering: Ordering,
+    weights: Sequence[float],
+    nodes: Nodes = "read",
 ) -> Pattern:
     """Return a pattern that maximizes a weighted sum of the five sums, exactly or by local search."""
     T, N = steps, min(examples, steps)
 
     def value(pattern: Pattern) -> float:
         sums = _float_sums(T, examples, alpha, pattern, nodes)
-        return sum(weight * summand for weight, summand in zip(weights, sums, strict=True))
+        return sum(
+            weight * summand for weight, summand in zip(weights, sums, strict=True)
+        )
 
     if ordering == "once" or pattern_count(T, N, ordering) <= MOST_PATTERNS:
         return max(patterns(T, N, ordering), key=value)
@@ -195,7 +235,9 @@ def worst_pattern(
     return max((_climbed(start, T, N, value) for start in starts), key=value)
 
 
-def _climbed(start: Pattern, T: int, N: int, value: Callable[[Pattern], float]) -> Pattern:
+def _climbed(
+    start: Pattern, T: int, N: int, value: Callable[[Pattern], float]
+) -> Pattern:
     """Move one visit at a time within its epoch while that increases the value."""
     pattern = start
     reached = value(start)

@@ -63,8 +63,10 @@ class StepBlock(Generic[PointsT]):
 
     length: int  # number of steps, at least 1
     points: Mapping[State, PointsT]  # for each state that can occur
-    parents: Mapping[State, Parents] = field(default_factory=dict)  # for each state, how to decode its points' codes
-    # The two parts that were joined; the node itself if this is a closed node; empty if the block has no parts.
+    # for each state, how to decode its points' codes
+    parents: Mapping[State, Parents] = field(default_factory=dict)
+    # The two parts that were joined; the node itself if this is a closed node; empty if
+    # the block has no parts.
     halves: tuple[StepBlock[PointsT], ...] = ()
 
     def best(self) -> tuple[float, State]:
@@ -83,9 +85,12 @@ class StepBlock(Generic[PointsT]):
                     visits.append(begin + code + 1)
             elif len(block.halves) == 1:
                 stack.append((block.halves[0], state, code, begin))
-            # A block in the state OUTSIDE with Q = 0 has no visit: a visit in an epoch inside it would have raised Q.
+            # A block in the state OUTSIDE with Q = 0 has no visit: a visit in an epoch
+            # inside it would have raised Q.
             elif state != OUTSIDE or block.points[state].Q[index] > 0.0:
-                first, a, b, width = max(parent for parent in block.parents[state] if parent[0] <= code)
+                first, a, b, width = max(
+                    parent for parent in block.parents[state] if parent[0] <= code
+                )
                 i, j = divmod(code - first, width)
                 left, right = block.halves
                 stack += [(left, a, i, begin), (right, b, j, begin + left.length)]
@@ -120,9 +125,12 @@ class BlockTree(ABC, Generic[PointsT]):
     them, which gives upper bounds. Otherwise they are replaced by one of them, which gives lower bounds.
     """
 
-    most_pairs: ClassVar[int]  # Largest number of points that a join may produce if points are not merged.
+    # Largest number of points that a join may produce if points are not merged.
+    most_pairs: ClassVar[int]
 
-    def __init__(self, steps: int, examples: int, alpha: float, close: float, *, upper: bool) -> None:
+    def __init__(
+        self, steps: int, examples: int, alpha: float, close: float, *, upper: bool
+    ) -> None:
         self.T = steps
         self.N = examples
         self.close = close
@@ -143,7 +151,11 @@ class BlockTree(ABC, Generic[PointsT]):
                 node = self.closed(self.block(level, at), at, level)
                 at += 1 << level
                 # The values are final: no later node contains these nodes.
-                total = node if total is None else self._join(total, total.points, node, node.points, 0, 0.0, 0.0)
+                total = (
+                    node
+                    if total is None
+                    else self._join(total, total.points, node, node.points, 0, 0.0, 0.0)
+                )
         assert total is not None
         return total
 
@@ -152,7 +164,9 @@ class BlockTree(ABC, Generic[PointsT]):
         """Return the block of the steps begin + 1 .. begin + 2^level."""
 
     @abstractmethod
-    def closed(self, node: StepBlock[PointsT], begin: int, level: int) -> StepBlock[PointsT]:
+    def closed(
+        self, node: StepBlock[PointsT], begin: int, level: int
+    ) -> StepBlock[PointsT]:
         """Return a node that no later node contains, with only the best value of each state."""
 
     def _join(
@@ -166,11 +180,15 @@ class BlockTree(ABC, Generic[PointsT]):
         factor: float,
     ) -> StepBlock[PointsT]:
         """Join two adjacent blocks with the given points; ``decay`` and ``factor`` are passed to :meth:`_pairs`."""
-        products = pairings(of_left, of_right, begin % self.N, left.length, right.length, self.N)
+        products = pairings(
+            of_left, of_right, begin % self.N, left.length, right.length, self.N
+        )
         points = {}
         parents = {}
         for state, pairs in products.items():
-            points[state], parents[state] = self._product(of_left, of_right, pairs, decay, factor)
+            points[state], parents[state] = self._product(
+                of_left, of_right, pairs, decay, factor
+            )
         return StepBlock(left.length + right.length, points, parents, (left, right))
 
     def _product(
@@ -202,7 +220,9 @@ class BlockTree(ABC, Generic[PointsT]):
         """Return arrays for ``size`` candidates."""
 
     @abstractmethod
-    def _pairs(self, left: PointsT, right: PointsT, decay: float, factor: float, n: int) -> int:
+    def _pairs(
+        self, left: PointsT, right: PointsT, decay: float, factor: float, n: int
+    ) -> int:
         """Write the sums of all pairs of points to the candidates from index n on; return the next index."""
 
     @abstractmethod
@@ -211,11 +231,17 @@ class BlockTree(ABC, Generic[PointsT]):
 
 
 def pairings(
-    left: Iterable[State], right: Iterable[State], offset: int, left_length: int, right_length: int, N: int
+    left: Iterable[State],
+    right: Iterable[State],
+    offset: int,
+    left_length: int,
+    right_length: int,
+    N: int,
 ) -> dict[State, list[tuple[State, State]]]:
     """Return, for each state of a block, the pairs of states of its two parts that produce it."""
-    # An epoch that both parts share has its visit in at most one of them. An epoch that lies within the block, or ends
-    # with it, always has a visit: adding a visit never lowers a sum of nonnegative weights.
+    # An epoch that both parts share has its visit in at most one of them. An epoch that
+    # lies within the block, or ends with it, always has a visit: adding a visit never
+    # lowers a sum of nonnegative weights.
     right = list(right)
     middle = offset + left_length
     end = offset + left_length + right_length
@@ -247,9 +273,11 @@ ONE_EPOCH: Final = 1 << 22
 
 MOST_BLOCKS: Final = 500_000  # Approximate limit on the number of distinct blocks.
 
-EXACT: Final = 1.0 + 1e-10  # Bounds whose ratio is at most this differ only by the margin against rounding.
+# Bounds whose ratio is at most this differ only by the margin against rounding.
+EXACT: Final = 1.0 + 1e-10
 
-SAFETY: Final = 2.0**-40  # Relative margin against rounding; see NOTES_accountant.md, section 5.
+# Relative margin against rounding; see NOTES_accountant.md, section 5.
+SAFETY: Final = 2.0**-40
 
 
 def checked_accuracy(accuracy: float) -> float:
@@ -259,7 +287,9 @@ def checked_accuracy(accuracy: float) -> float:
     return accuracy
 
 
-def widened(lower: float, upper: float, *, exact: bool, pattern: Pattern | None) -> Bounds:
+def widened(
+    lower: float, upper: float, *, exact: bool, pattern: Pattern | None
+) -> Bounds:
     """Return bounds widened by a relative margin that covers rounding; it suffices as all terms are nonnegative."""
     return Bounds(lower * (1.0 - SAFETY), upper * (1.0 + SAFETY), exact, pattern)
 
@@ -278,14 +308,20 @@ def bounds_of(tree: Callable[..., Tree], value: Callable[[Pattern], float]) -> B
 
 def between(lower: float, upper: float, pattern: Pattern | None) -> Bounds:
     """Return bounds from the value of a pattern and an upper bound on all patterns, both up to rounding."""
-    return widened(lower, max(lower, upper), exact=upper <= lower * EXACT, pattern=pattern)
+    return widened(
+        lower, max(lower, upper), exact=upper <= lower * EXACT, pattern=pattern
+    )
 
 
 def best_place(values: Vector, steps: int, examples: int) -> Bounds:
     """Return the largest of the values by place, as exact bounds; the example is at that place in every epoch."""
     place = int(np.argmax(values))
     value = float(values[place])
-    pattern = tuple(range(place + 1, steps + 1, examples)) if steps // examples <= LONGEST_PATTERN else None
+    pattern = (
+        tuple(range(place + 1, steps + 1, examples))
+        if steps // examples <= LONGEST_PATTERN
+        else None
+    )
     return widened(value, value, exact=True, pattern=pattern)
 
 
@@ -293,14 +329,19 @@ def best_of(first: Bounds, second: Bounds) -> Bounds:
     """Combine two pairs of bounds on the same number."""
     better = max((second, first), key=lambda bounds: bounds.lower)
     upper = max(min(first.upper, second.upper), better.lower)
-    return Bounds(better.lower, upper, exact=upper <= better.lower * EXACT, pattern=better.pattern)
+    return Bounds(
+        better.lower, upper, exact=upper <= better.lower * EXACT, pattern=better.pattern
+    )
 
 
 def different_blocks(steps: int, examples: int) -> int:
     """Return the approximate number of distinct blocks of a run."""
     T = steps
     N = examples
-    return sum(min(1 << k, N, (T >> k) + 1, T // N + 2 if 1 << k < N else T) for k in range(T.bit_length()))
+    return sum(
+        min(1 << k, N, (T >> k) + 1, T // N + 2 if 1 << k < N else T)
+        for k in range(T.bit_length())
+    )
 
 
 def check_blocks(steps: int, examples: int) -> None:
@@ -312,7 +353,10 @@ def check_blocks(steps: int, examples: int) -> None:
 
 
 def refine(
-    best: Bounds, trees: Iterable[Callable[..., Tree]], value: Callable[[Pattern], float], accuracy: float
+    best: Bounds,
+    trees: Iterable[Callable[..., Tree]],
+    value: Callable[[Pattern], float],
+    accuracy: float,
 ) -> Bounds:
     """Improve bounds with finer and finer trees until their ratio is small enough; skip trees with too many points."""
     for tree in trees:

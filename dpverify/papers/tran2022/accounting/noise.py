@@ -1,9 +1,10 @@
 """The privacy parameter mu of Algorithms 1 and 2 at sigma = 1: printed, from the proof, and from the accountant.
 
-At noise multiplier sigma, the algorithm is (mu/sigma)-Gaussian differentially private: its outputs on two neighbouring
-data sets are at most as distinguishable as N(0, 1) and N(mu/sigma, 1). The paper prints mu = 1 (Theorem 4) and mu =
-sqrt(3) (Theorem 8). The proof supports the true sensitivity of the worst node times the root of the number of nodes.
-Certified values use the accountant's upper bound.
+At noise multiplier sigma, the algorithm is (mu/sigma)-Gaussian differentially private:
+its outputs on two neighbouring data sets are at most as distinguishable as N(0, 1) and
+N(mu/sigma, 1). The paper prints mu = 1 (Theorem 4) and mu = sqrt(3) (Theorem 8). The
+proof supports the true sensitivity of the worst node times the root of the number of
+nodes. Certified values use the accountant's upper bound.
 
 ``theorem_6`` and ``theorem_9`` return the parameters that Theorems 6 and 9 print for a data set and a privacy budget,
 and the conditions that fail.
@@ -19,8 +20,17 @@ from dpverify.kernels import check
 from dpverify.papers.tran2022.accounting.algorithm_1.accountant import dp_nsgd_mu
 from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu
 from dpverify.papers.tran2022.algorithms.parameters import Parameters, SrParameters
-from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import visits, visits_first, visits_later
-from dpverify.privacy.gaussian_safe import certify, safe_epsilon, safe_mu, violated_epsilon
+from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
+    visits,
+    visits_first,
+    visits_later,
+)
+from dpverify.privacy.gaussian_safe import (
+    certify,
+    safe_epsilon,
+    safe_mu,
+    violated_epsilon,
+)
 from dpverify.privacy.participation import Bounds
 from dpverify.shared_types import Ordering
 
@@ -42,17 +52,21 @@ class AccountedRun:
     eta: float  # length of a step
     lipschitz: float  # G
     smoothness: float  # L
-    ordering: Ordering  # a new permutation in each epoch ("fresh"), or the same in all ("once")
+    # a new permutation in each epoch ("fresh"), or the same in all ("once")
+    ordering: Ordering
 
 
 @dataclass(frozen=True)
 class UnitNoise:
     """Privacy and noise of a run at sigma = 1."""
 
-    printed_factor: float  # the printed sigma is this times ``sqrt(log(1/delta))/epsilon``
-    proof_mu: float  # mu by the argument of the proof, with the true sensitivities and counts
+    # the printed sigma is this times ``sqrt(log(1/delta))/epsilon``
+    printed_factor: float
+    # mu by the argument of the proof, with the true sensitivities and counts
+    proof_mu: float
     mu: Bounds  # from the accountant; certified values use ``upper``
-    node_std: dict[str, float]  # standard deviation of each kind of node, in units of the gradient
+    # standard deviation of each kind of node, in units of the gradient
+    node_std: dict[str, float]
 
 
 def unit_noise(algorithm: str, setting: AccountedRun) -> UnitNoise:
@@ -85,16 +99,27 @@ def epsilon_for(noise: UnitNoise, sigma: float, delta: float) -> float:
 
 def noise_bounds(noise: UnitNoise, sigma: float, delta: float) -> Bounds:
     """Return bounds on the smallest epsilon for a sigma above 0; the upper bound is certified."""
-    return Bounds(violated_epsilon(noise.mu.lower / sigma / UP, delta), epsilon_for(noise, sigma, delta), exact=False)
+    return Bounds(
+        violated_epsilon(noise.mu.lower / sigma / UP, delta),
+        epsilon_for(noise, sigma, delta),
+        exact=False,
+    )
 
 
 def dp_nsgd_noise(setting: AccountedRun) -> UnitNoise:
     """Return the noise of Algorithm 1, ``4 alpha G sigma sqrt(V)`` with the printed V for floor(log2 T) + 1 levels."""
     N = setting.examples
     T = setting.steps
-    parameters = Parameters(T, setting.alpha, setting.eta, 1.0, setting.lipschitz, setting.ordering)
+    parameters = Parameters(
+        T, setting.alpha, setting.eta, 1.0, setting.lipschitz, setting.ordering
+    )
     deviation = parameters.node_deviation(N)
-    sensitivity = 2.0 * setting.alpha * setting.lipschitz * largest_weight(setting.alpha, N, setting.ordering)
+    sensitivity = (
+        2.0
+        * setting.alpha
+        * setting.lipschitz
+        * largest_weight(setting.alpha, N, setting.ordering)
+    )
     return UnitNoise(
         printed_factor=2.0,
         proof_mu=sensitivity * math.sqrt(visits(T, N)) / deviation,
@@ -106,8 +131,12 @@ def dp_nsgd_noise(setting: AccountedRun) -> UnitNoise:
 def sr_nsgd_noise(setting: AccountedRun) -> UnitNoise:
     """Return the printed noise of Algorithm 2; ``mu`` is infinite if a node depends on the data but has no noise."""
     s = setting
-    parameters = SrParameters(s.steps, s.alpha, s.gamma, s.eta, 1.0, s.lipschitz, s.ordering)
-    deviations = dict(zip(SR_NODES, parameters.deviations(s.examples).tolist(), strict=True))
+    parameters = SrParameters(
+        s.steps, s.alpha, s.gamma, s.eta, 1.0, s.lipschitz, s.ordering
+    )
+    deviations = dict(
+        zip(SR_NODES, parameters.deviations(s.examples).tolist(), strict=True)
+    )
     return UnitNoise(
         printed_factor=4.0,
         proof_mu=sr_proof_mu(s, deviations),
@@ -125,11 +154,22 @@ def sr_proof_mu(s: AccountedRun, deviations: Mapping[str, float]) -> float:
     jump = 2.0 * s.eta * N * s.smoothness * weight
     drift = 2.0 * s.eta * (N - 1) * s.smoothness * largest_weight(s.alpha, N, "once")
     everything = visits(T, N)
-    first, later = (visits_first(N), visits_later(T, N, s.ordering)) if T >= 2 * N else (everything, 0)
-    families = ((gradient, first), (gradient, later), (jump, everything if T >= 2 * N else 0), (drift, everything))
+    first, later = (
+        (visits_first(N), visits_later(T, N, s.ordering))
+        if T >= 2 * N
+        else (everything, 0)
+    )
+    families = (
+        (gradient, first),
+        (gradient, later),
+        (jump, everything if T >= 2 * N else 0),
+        (drift, everything),
+    )
     terms = [
         math.sqrt(count) * sensitivity / deviation if deviation > 0.0 else math.inf
-        for (sensitivity, count), deviation in zip(families, deviations.values(), strict=True)
+        for (sensitivity, count), deviation in zip(
+            families, deviations.values(), strict=True
+        )
         if sensitivity > 0.0 and count > 0
     ]
     return math.hypot(*terms)
@@ -138,7 +178,8 @@ def sr_proof_mu(s: AccountedRun, deviations: Mapping[str, float]) -> float:
 def largest_weight(alpha: float, examples: int, ordering: Ordering) -> float:
     """Return the supremum over all nodes of the sum of weights of one example's visits.
 
-    It is ``1 + (1-alpha)/(1 - (1-alpha)^N)`` for "fresh" and ``1/(1 - (1-alpha)^N)`` for "once", rounded up.
+    It is ``1 + (1-alpha)/(1 - (1-alpha)^N)`` for "fresh" and ``1/(1 - (1-alpha)^N)``
+    for "once", rounded up.
 
     Source: ``tran2022:theorem-4-sensitivity``, corrected; NOTES_sensitivity.md, section 2.
     """
@@ -153,25 +194,33 @@ class TheoremParameters:
     """Parameters that a utility theorem prints."""
 
     theorem: str  # id of the claim
-    steps: float  # T as printed, not rounded; for Theorem 6 the solution of its equation for T
+    # T as printed, not rounded; for Theorem 6 the solution of its equation for T
+    steps: float
     # The printed values for the T that is run.
     eta: float
     alpha: float
     gamma: float  # 1 for Algorithm 1, which has no gamma
-    warnings: list[str]  # conditions that fail, printed in the theorem or needed by its proof
+    # conditions that fail, printed in the theorem or needed by its proof
+    warnings: list[str]
 
 
-def theorem_6(examples: int, dimension: int, epsilon: float, delta: float, steps: int | None) -> TheoremParameters:
+def theorem_6(
+    examples: int, dimension: int, epsilon: float, delta: float, steps: int | None
+) -> TheoremParameters:
     """Return the parameters of Theorem 6, with T from ``T log2(T) = epsilon N^2 / sqrt(d log(1/delta))``."""
     root = math.sqrt(dimension * math.log(1.0 / delta))
     printed = _solve_t_log2_t(epsilon * examples**2 / root)
     T = max(1, round(printed)) if steps is None else steps
     alpha = epsilon * examples / (T * math.log2(T) * root) if T > 1 else math.inf
     eta = 1.0 / math.sqrt(examples * T)
-    return TheoremParameters("theorem-6", printed, eta, alpha, 1.0, _about_alpha(alpha, examples, T, printed))
+    return TheoremParameters(
+        "theorem-6", printed, eta, alpha, 1.0, _about_alpha(alpha, examples, T, printed)
+    )
 
 
-def theorem_9(examples: int, dimension: int, epsilon: float, delta: float, steps: int | None) -> TheoremParameters:
+def theorem_9(
+    examples: int, dimension: int, epsilon: float, delta: float, steps: int | None
+) -> TheoremParameters:
     """Return the parameters of Theorem 9, for Algorithm 2."""
     printed = examples ** (7 / 3) * epsilon ** (4 / 3) / dimension ** (2 / 3)
     T = max(1, round(printed)) if steps is None else steps
@@ -180,17 +229,25 @@ def theorem_9(examples: int, dimension: int, epsilon: float, delta: float, steps
     gamma = eta * examples
     warnings = _about_alpha(alpha, examples, T, printed)
     if gamma > 0.5:
-        warnings.append(f"gamma = eta N = {gamma:.4g} is above 1/2, which Lemma 7 needs: T is below 4 N")
-    return TheoremParameters("theorem-9", printed, eta, alpha, min(gamma, 1.0), warnings)
+        warnings.append(
+            f"gamma = eta N = {gamma:.4g} is above 1/2, which Lemma 7 needs: T is below 4 N"
+        )
+    return TheoremParameters(
+        "theorem-9", printed, eta, alpha, min(gamma, 1.0), warnings
+    )
 
 
 def _about_alpha(alpha: float, examples: int, T: int, printed: float) -> list[str]:
     warnings = []
     if alpha > 1.0:
-        warnings.append(f"the printed alpha = {alpha:.4g} is above 1: the condition on epsilon fails")
+        warnings.append(
+            f"the printed alpha = {alpha:.4g} is above 1: the condition on epsilon fails"
+        )
     elif alpha * examples < 1.0 - 1e-3:
         reason = f"T = {T} is above the printed {printed:.6g}"
-        warnings.append(f"the printed alpha = {alpha:.4g} is below 1/N = {1 / examples:.4g}: {reason}")
+        warnings.append(
+            f"the printed alpha = {alpha:.4g} is below 1/N = {1 / examples:.4g}: {reason}"
+        )
     return warnings
 
 

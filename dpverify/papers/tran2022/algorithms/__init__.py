@@ -12,16 +12,38 @@ from dpverify.lazy import lazy_names
 if TYPE_CHECKING:
     from dpverify.papers.tran2022.algorithms.aggregation import LinearQueries, aggregate
     from dpverify.papers.tran2022.algorithms.composition import compose, compose_prefix
-    from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd, DpNsgdCallable
+    from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import (
+        DpNsgd,
+        DpNsgdCallable,
+    )
     from dpverify.papers.tran2022.algorithms.parameters import Parameters, SrParameters
-    from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
-    from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, nodes_of_leaves
+    from dpverify.papers.tran2022.algorithms.reconstruction.literal import (
+        reconstruct_literal,
+    )
+    from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
+        Nodes,
+        nodes_of_leaves,
+    )
     from dpverify.papers.tran2022.algorithms.reconstruction.stream import reconstruct
-    from dpverify.papers.tran2022.algorithms.scales import Scales, printed_scales, proof_scales
-    from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd, SrNsgdCallable
-    from dpverify.papers.tran2022.algorithms.tree_noise.literal import nodes_of_tape, noise_from_nodes
+    from dpverify.papers.tran2022.algorithms.scales import (
+        Scales,
+        printed_scales,
+        proof_scales,
+    )
+    from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import (
+        SrNsgd,
+        SrNsgdCallable,
+    )
+    from dpverify.papers.tran2022.algorithms.tree_noise.literal import (
+        nodes_of_tape,
+        noise_from_nodes,
+    )
     from dpverify.papers.tran2022.algorithms.tree_noise.steps import TreeNoise
-    from dpverify.papers.tran2022.algorithms.tree_noise.stream import noise_from_generator, noise_from_tape, whiten
+    from dpverify.papers.tran2022.algorithms.tree_noise.stream import (
+        noise_from_generator,
+        noise_from_tape,
+        whiten,
+    )
 
 __all__ = [
     "DpNsgd",

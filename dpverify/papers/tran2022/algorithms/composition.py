@@ -1,9 +1,10 @@
 """Algorithm 3 of the paper: COMPOSE(a, b), a partition of the interval [a, b] into nodes of the tree.
 
-Nodes are dyadic intervals [q 2^k + 1, (q + 1) 2^k]. COMPOSE is greedy: it takes the longest node that starts at a and
-ends at or before b, and continues after it. For a = 1 the nodes correspond to the bits of b, from which
-``kernels.dyadic`` computes them. This module does not assume Proposition 18 (at most ``2 (1 + floor(log2(b - a + 1)))``
-nodes, disjoint, dyadic, covering [a, b]); the checks of the claims test it.
+Nodes are dyadic intervals [q 2^k + 1, (q + 1) 2^k]. COMPOSE is greedy: it takes the
+longest node that starts at a and ends at or before b, and continues after it. For a = 1
+the nodes correspond to the bits of b, from which ``kernels.dyadic`` computes them. This
+module does not assume Proposition 18 (at most ``2 (1 + floor(log2(b - a + 1)))`` nodes,
+disjoint, dyadic, covering [a, b]); the checks of the claims test it.
 
 Convention: COMPOSE(a, b) with a > b is empty. The printed algorithm has no valid k in this case, but Algorithm 4 calls
 COMPOSE(1, r) with r = 0.
@@ -19,15 +20,20 @@ from dpverify.kernels.dyadic import prefix_nodes
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Intervals
 
-MOST_NODES = 2 * 62  # Largest number of nodes of an interval below ``MOST_STEPS``: at most two of each length
+# Largest number of nodes of an interval below ``MOST_STEPS``: at most two of each
+# length
+MOST_NODES = 2 * 62
 
 
 @kernel
 def compose_into(a: int, b: int, out: Intervals) -> int:
     """Write COMPOSE(a, b) into rows of ``out``, (MOST_NODES, 2), as Algorithm 3 prints it; return their number."""
     count = 0
-    while a <= b:  # "if a' > b then return S", and the recursion as a loop: COMPOSE(a', b) is its last line
-        # "Let k be the largest k such that a = 1 mod 2^k and a + 2^k - 1 <= b": both fail for good once they fail.
+    # "if a' > b then return S", and the recursion as a loop: COMPOSE(a', b) is its last
+    # line
+    while a <= b:
+        # "Let k be the largest k such that a = 1 mod 2^k and a + 2^k - 1 <= b": both
+        # fail for good once they fail.
         k = 0
         while (a - 1) % (1 << (k + 1)) == 0 and a + (1 << (k + 1)) - 1 <= b:
             k += 1
@@ -69,8 +75,8 @@ def compose(a: int, b: int) -> Intervals:
 def compose_prefix(t: int) -> Intervals:
     """Return the rows of ``compose(1, t)``, computed from the bits of t, for ``0 <= t < 2**62``.
 
-    There is one row for each bit of t that is 1, from the highest to the lowest. Raises ArgumentError if t is not an
-    integer, or out of range.
+    There is one row for each bit of t that is 1, from the highest to the lowest. Raises
+    ArgumentError if t is not an integer, or out of range.
 
     Notes
     -----

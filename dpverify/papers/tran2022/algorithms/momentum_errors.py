@@ -1,13 +1,13 @@
 """Errors of Algorithm 1's momentum without noise: on a loss with a memory, and at the end of many short runs.
 
-Lemma 11 fails on the loss ``LossWithMemory`` under one permutation, long after the start, because the iterate stores
-the order of the examples.
+Lemma 11 fails on the loss ``LossWithMemory`` under one permutation, long after the
+start, because the iterate stores the order of the examples.
 
 The iterate has a coordinate w_k for each example k, a common coordinate u, and a clock v. With z = w_k - (mean of w_1
 .. w_N), example k has the loss
 
-    f_k = noise tanh(u) tanh(z) open(v) - growth log cosh(z) + hold log cosh(u) - push w_k - clock v,
-    open(v) = (1 + tanh(v - when))/2.
+    f_k = noise tanh(u) tanh(z) open(v) - growth log cosh(z) + hold log cosh(u) - push
+    w_k - clock v, open(v) = (1 + tanh(v - when))/2.
 
 - *push* moves w_k a little whenever example k is drawn, so that after an epoch z differs between examples that were
   drawn early and late;
@@ -15,10 +15,12 @@ The iterate has a coordinate w_k for each example k, a common coordinate u, and 
 - *clock* moves v to ``when``. Then *noise* takes effect: along u the gradients are +noise for the early half of every
   epoch and -noise for the late half, while their mean is 0.
 
-From then on the sampling errors of an epoch no longer cancel, and those of different epochs add up. At the end of an
-epoch the error of the momentum is about ``noise (1 - x)/(1 + x)`` with ``x = (1-alpha)^(N/2)``, however small eta is.
-This does not happen under fresh permutations. Relabelling the examples permutes the coordinates, so every order gives
-the same error, and one run gives the mean over all orders. NOTES_utility_lemmas.md derives the constants G and L.
+From then on the sampling errors of an epoch no longer cancel, and those of different
+epochs add up. At the end of an epoch the error of the momentum is about ``noise (1 -
+x)/(1 + x)`` with ``x = (1-alpha)^(N/2)``, however small eta is. This does not happen
+under fresh permutations. Relabelling the examples permutes the coordinates, so every
+order gives the same error, and one run gives the mean over all orders.
+NOTES_utility_lemmas.md derives the constants G and L.
 
 ``errors_of_seeds`` returns the error at the end of a short run for each of many seeds. Creating the object and the
 generators of a run takes longer than a run of a few steps, so one kernel call does all runs. It uses ``noisy_step``,
@@ -41,7 +43,12 @@ from dpverify.kernels.normal import Words
 from dpverify.kernels.tape import shuffle_from, words_of_seeds
 from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
 from dpverify.kernels.vector import copy_into, norm
-from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd, NsgdNumbers, new_numbers, noisy_step
+from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import (
+    DpNsgd,
+    NsgdNumbers,
+    new_numbers,
+    noisy_step,
+)
 from dpverify.papers.tran2022.algorithms.parameters import Parameters
 from dpverify.problems.base import Problem
 from dpverify.shared_types import Ordering
@@ -79,7 +86,8 @@ class LossWithMemory:
     """The loss with a memory; like a ``Problem``, but its gap is infinite."""
 
     examples: int = 128  # N
-    # The constants of the loss above. The defaults are tuned to N = 128, alpha = 0.03, eta = 0.0005.
+    # The constants of the loss above. The defaults are tuned to N = 128, alpha = 0.03,
+    # eta = 0.0005.
     noise: float = 0.88
     growth: float = 0.08
     hold: float = 0.02
@@ -115,7 +123,9 @@ class LossWithMemory:
     @property
     def example_gradient(self) -> ExampleGradient:
         """Kernel ``gradient(w, x_row, y, out)`` of one example."""
-        return _example_gradient(self.noise, self.growth, self.hold, self.push, self.clock, self.when)
+        return _example_gradient(
+            self.noise, self.growth, self.hold, self.push, self.clock, self.when
+        )
 
     def gradient(self, w: Vector) -> Vector:
         """Return the gradient of F at ``w``, shape (N + 2,)."""
@@ -137,10 +147,24 @@ class RunWithMomentum(DpNsgd):
         return self._state.m.copy()
 
 
-def error_at(problem: LossWithMemory, steps: int, alpha: float, eta: float, ordering: Ordering, seed: int = 0) -> float:
+def error_at(
+    problem: LossWithMemory,
+    steps: int,
+    alpha: float,
+    eta: float,
+    ordering: Ordering,
+    seed: int = 0,
+) -> float:
     """Return the momentum error ``|m_t - grad F(w_t)|`` at the last step of a run of Algorithm 1 without noise."""
     parameters = Parameters(steps, alpha, eta, 0.0, problem.lipschitz, ordering)
-    run = RunWithMomentum(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=seed)
+    run = RunWithMomentum(
+        problem.example_gradient,
+        problem.x,
+        problem.y,
+        problem.start,
+        parameters,
+        seed=seed,
+    )
     run.advance(steps - 1)
     at = run.w
     run.advance(1)
@@ -150,7 +174,11 @@ def error_at(problem: LossWithMemory, steps: int, alpha: float, eta: float, orde
 def printed_terms(problem: LossWithMemory, alpha: float, eta: float) -> float:
     """Return the right side of Lemma 11 as printed: ``2 G sqrt(alpha) + 2 eta N L + eta L/alpha``."""
     smooth = problem.smoothness
-    return 2 * problem.lipschitz * math.sqrt(alpha) + 2 * eta * problem.examples * smooth + eta * smooth / alpha
+    return (
+        2 * problem.lipschitz * math.sqrt(alpha)
+        + 2 * eta * problem.examples * smooth
+        + eta * smooth / alpha
+    )
 
 
 @kernel
@@ -209,7 +237,9 @@ def run_many(
     return 0
 
 
-def errors_of_seeds(problem: Problem, parameters: Parameters, seeds: NDArray[np.int64]) -> Vector:
+def errors_of_seeds(
+    problem: Problem, parameters: Parameters, seeds: NDArray[np.int64]
+) -> Vector:
     """Return ``|m_T - grad F(w_T)|`` at the end of a run of Algorithm 1 without noise, for each seed."""
     p = parameters
     out = np.empty(len(seeds))
@@ -227,5 +257,7 @@ def errors_of_seeds(problem: Problem, parameters: Parameters, seeds: NDArray[np.
         out,
     )
     if failed:
-        raise check.ArgumentError("momentum", f"not finite at step {failed}", "must stay finite")
+        raise check.ArgumentError(
+            "momentum", f"not finite at step {failed}", "must stay finite"
+        )
     return out

@@ -1,12 +1,13 @@
 """Sensitivity of the nodes of a run to one example: worst-case problems, and the replay of a run on two data sets.
 
-The privacy of a run is that of its noisy nodes. Each node is a query that depends on the data and, through the
-iterates, on the nodes released before. Its sensitivity compares two data sets for fixed iterates and a fixed order of
-the examples. Replaying a run on both data sets gives the values of every node of Algorithms 1 and 2, and their distance
-is the effect of the replaced example.
+The privacy of a run is that of its noisy nodes. Each node is a query that depends on
+the data and, through the iterates, on the nodes released before. Its sensitivity
+compares two data sets for fixed iterates and a fixed order of the examples. Replaying a
+run on both data sets gives the values of every node of Algorithms 1 and 2, and their
+distance is the effect of the replaced example.
 
-On the worst-case problems one example moves a node as far as possible. All examples are on a line. The gradient of
-example n at w is ``y_n`` times that of a clipped quadratic,
+On the worst-case problems one example moves a node as far as possible. All examples are
+on a line. The gradient of example n at w is ``y_n`` times that of a clipped quadratic,
 
     grad f(w, x_n) = y_n * clip(L (w - c_n), -G, G),       y_n = 1 or -1, c_n its centre,
 
@@ -26,7 +27,11 @@ from dpverify.kernels import check
 from dpverify.kernels.epochs import check_schedule
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import ExampleGradient, Indices, Intervals, Matrix, Vector
-from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_count, nodes_of_leaves
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
+    Nodes,
+    node_count,
+    nodes_of_leaves,
+)
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R, Stack
 from dpverify.problems.stepped_run import compiled, compiling
 
@@ -88,12 +93,13 @@ F = 3  # Index of Algorithm 1's f among the leaves, after G, DELTA and R
 class ExactNodes(NamedTuple):
     """Every node of a run without noise, with the rows of ``reconstruction.nodes.node_intervals(T)``."""
 
-    # (n, d) F^G, F^Delta and F^r of Algorithm 2. No F^Delta node begins in the first epoch; such rows are NaN.
+    # (n, d) F^G, F^Delta and F^r of Algorithm 2. No F^Delta node begins in the first
+    # epoch; such rows are NaN.
     g: Matrix
     delta: Matrix
     r: Matrix
-    # (n, d) f of Algorithm 1, with its factor alpha: ``alpha sum over t in [y, z] of (1 - alpha)^(z - t) grad f(w_t,
-    # x_t)``
+    # (n, d) f of Algorithm 1, with its factor alpha: ``alpha sum over t in [y, z] of (1
+    # - alpha)^(z - t) grad f(w_t, x_t)``
     f: Matrix
 
     @property
@@ -106,7 +112,9 @@ class ExactNodes(NamedTuple):
         if self.g.shape != other.g.shape:
             rule = f"must have nodes of shape {self.g.shape}"
             raise check.ArgumentError("other", f"nodes of shape {other.g.shape}", rule)
-        return ExactDistances(*(np.linalg.norm(a - b, axis=1) for a, b in zip(self, other, strict=True)))
+        return ExactDistances(
+            *(np.linalg.norm(a - b, axis=1) for a, b in zip(self, other, strict=True))
+        )
 
 
 class ExactDistances(NamedTuple):
@@ -129,7 +137,13 @@ def anchor_rows(examples: int, steps: int) -> Intervals:
 
 @kernel
 def write_leaves(
-    gradient: ExampleGradient, x: Matrix, y: Vector, iterates: Matrix, schedule: Indices, anchors: Intervals, out: Stack
+    gradient: ExampleGradient,
+    x: Matrix,
+    y: Vector,
+    iterates: Matrix,
+    schedule: Indices,
+    anchors: Intervals,
+    out: Stack,
 ) -> None:
     """Write the contribution of each step to each family of nodes.
 
@@ -162,8 +176,9 @@ def replay(
 ) -> ExactNodes:
     """Return every node of a run on a data set, with the iterates held fixed.
 
-    Nodes that no step reads are included. ``anchors`` replaces the result of :func:`anchor_rows`, for planted faults.
-    Shapes: ``x`` (N, p), ``y`` (N,), ``iterates`` (T, d) or (T + 1, d), ``schedule`` (T,), ``anchors`` (T, 2).
+    Nodes that no step reads are included. ``anchors`` replaces the result of
+    :func:`anchor_rows`, for planted faults. Shapes: ``x`` (N, p), ``y`` (N,),
+    ``iterates`` (T, d) or (T + 1, d), ``schedule`` (T,), ``anchors`` (T, 2).
 
     Source: definitions of F^G, F^Delta, F^r in section 4, with each step's own epoch; of f in section 3.
     """
@@ -175,17 +190,23 @@ def replay(
     iterates = check.array(None, None, iterates=iterates)
     if len(iterates) not in (steps, steps + 1):
         rule = f"must have {steps} rows, or one more: w_1, w_2, ..."
-        raise check.ArgumentError("iterates", f"an array of shape {iterates.shape}", rule)
+        raise check.ArgumentError(
+            "iterates", f"an array of shape {iterates.shape}", rule
+        )
     rows = anchor_rows(len(x), steps) if anchors is None else np.array(anchors)
     fits = rows.shape == (steps, 2) and rows.dtype.kind in "iu" and rows.max() < steps
     if not fits or rows[:, 0].min() < 0:
-        rule = f"must have shape ({steps}, 2) and hold rows of the iterates, below {steps}"
+        rule = (
+            f"must have shape ({steps}, 2) and hold rows of the iterates, below {steps}"
+        )
         raise check.ArgumentError("anchors", f"an array of shape {rows.shape}", rule)
     d = iterates.shape[1]
     check.memory((5 * steps + 4 * node_count(steps)) * d, steps=steps, dimension=d)
     rows = rows.astype(np.int64)
     leaves = np.full((4, steps, d), np.nan)
-    with compiling(gradient):  # the iterates are read-only, which numba compiles as a separate type; a copy is writable
+    # the iterates are read-only, which numba compiles as a separate type; a copy is
+    # writable
+    with compiling(gradient):
         write_leaves(gradient, x, y, iterates[:steps].copy(), schedule, rows, leaves)
     return _nodes(leaves, rows, alpha)
 
@@ -196,6 +217,10 @@ def _nodes(leaves: Stack, anchors: Intervals, alpha: float) -> ExactNodes:
         bad = ~np.isfinite(leaves[f]).all(axis=1) & (has_anchor if f == DELTA else True)
         if bad.any():
             value = f"a number that is not finite at step {int(np.argmax(bad)) + 1}, at the {name}"
-            raise check.ArgumentError("gradient", value, "must write a finite number into every coordinate")
+            raise check.ArgumentError(
+                "gradient", value, "must write a finite number into every coordinate"
+            )
     leaves[F] *= check.weight(alpha=alpha)
-    return ExactNodes(*(nodes_of_leaves(leaves[f], alpha=alpha) for f in (G, DELTA, R, F)))
+    return ExactNodes(
+        *(nodes_of_leaves(leaves[f], alpha=alpha) for f in (G, DELTA, R, F))
+    )

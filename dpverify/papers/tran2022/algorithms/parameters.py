@@ -9,7 +9,13 @@ from dpverify.kernels import check
 from dpverify.kernels.check import MOST_STEPS
 from dpverify.kernels.epochs import check_ordering
 from dpverify.kernels.typing import Vector
-from dpverify.papers.tran2022.algorithms.scales import Scales, levels, node_deviation, printed_scales, printed_v
+from dpverify.papers.tran2022.algorithms.scales import (
+    Scales,
+    levels,
+    node_deviation,
+    printed_scales,
+    printed_v,
+)
 from dpverify.papers.tran2022.algorithms.tree_noise.literal import check_depth
 from dpverify.shared_types import Ordering
 
@@ -42,19 +48,22 @@ class Parameters(CommonParameters):
     steps : int
         T, at least 1.
     alpha : float
-        Momentum weight, in (0, 1]. Theorem 4 needs ``alpha >= 1/N``, which is not checked.
+        Momentum weight, in (0, 1]. Theorem 4 needs ``alpha >= 1/N``, which is not
+        checked.
     eta : float
         Length of every step, at least 0.
     sigma : float
-        Noise multiplier, at least 0; with 0 the algorithm is normalized SGD with momentum and has no privacy.
+        Noise multiplier, at least 0; with 0 the algorithm is normalized SGD with
+        momentum and has no privacy.
     lipschitz : float
-        G, above 0: an upper bound on the norm of every example's gradient. It is not enforced: gradients are not
-        clipped.
+        G, above 0: an upper bound on the norm of every example's gradient. It is not
+        enforced: gradients are not clipped.
     ordering : {"fresh", "once"}
-        A new permutation of the examples in each epoch, as the paper prints it, or one permutation for all epochs.
+        A new permutation of the examples in each epoch, as the paper prints it, or one
+        permutation for all epochs.
     depth : int or None
-        The tree depth R, on which V depends. None: floor(log2 T) + 1, the smallest depth at which Algorithm 1's loops
-        draw every node that it uses.
+        The tree depth R, on which V depends. None: floor(log2 T) + 1, the smallest
+        depth at which Algorithm 1's loops draw every node that it uses.
     v : float, Fraction or None
         V. None: the printed formula in N, T and R.
 
@@ -98,14 +107,15 @@ class SrParameters(CommonParameters):
     steps, eta, lipschitz
         As in ``Parameters`` of DP-NSGD.
     alpha : float
-        Momentum weight, in (0, 1]. Theorem 8 needs ``alpha >= 1/N``, which is not checked.
+        Momentum weight, in (0, 1]. Theorem 8 needs ``alpha >= 1/N``, which is not
+        checked.
     gamma : float
         Cross-batch weight, in [0, 1]. Theorem 9 sets ``gamma = eta N``.
     sigma : float
         Noise multiplier, at least 0; with 0 there is no noise and no privacy.
     ordering : {"fresh", "once"}
-        A new permutation of the examples in each epoch, as the paper prints it, or one permutation for all epochs, as
-        Lemma 17 needs it.
+        A new permutation of the examples in each epoch, as the paper prints it, or one
+        permutation for all epochs, as Lemma 17 needs it.
     scales : Scales or None
         Sensitivities and node counts that scale the noise. None: the printed values.
 
@@ -133,5 +143,7 @@ class SrParameters(CommonParameters):
         examples = check.whole(1, examples=examples)
         scales = self.scales
         if scales is None:
-            scales = printed_scales(examples, self.steps, eta=self.eta, lipschitz=self.lipschitz)
+            scales = printed_scales(
+                examples, self.steps, eta=self.eta, lipschitz=self.lipschitz
+            )
         return scales.deviations(self.sigma)

@@ -32,7 +32,8 @@ def levels(steps: int) -> int:
 def printed_v(examples: int, steps: int, depth: int) -> Fraction:
     """Return V of Algorithm 1, exactly as printed.
 
-    ``(min(R, floor(log2 N)) + 1) T/N + sum of floor(T / 2^j) over j = floor(log2 N) + 1, ..., R``.
+    ``(min(R, floor(log2 N)) + 1) T/N + sum of floor(T / 2^j) over j = floor(log2 N) +
+    1, ..., R``.
 
     Source: Algorithm 1, third line of the box. V is meant as a number of nodes, which should be an integer. The printed
     T/N is an integer only if N divides T.
@@ -41,10 +42,14 @@ def printed_v(examples: int, steps: int, depth: int) -> Fraction:
     steps = check.whole(1, MOST_STEPS - 1, steps=steps)
     depth = check.whole(0, 62, depth=depth)
     log_n = examples.bit_length() - 1
-    return (min(depth, log_n) + 1) * Fraction(steps, examples) + sum(steps >> j for j in range(log_n + 1, depth + 1))
+    return (min(depth, log_n) + 1) * Fraction(steps, examples) + sum(
+        steps >> j for j in range(log_n + 1, depth + 1)
+    )
 
 
-def node_deviation(alpha: float, lipschitz: float, sigma: float, v: float | Fraction) -> float:
+def node_deviation(
+    alpha: float, lipschitz: float, sigma: float, v: float | Fraction
+) -> float:
     """Return a node's standard deviation in each coordinate, ``4 alpha G sigma sqrt(V)`` (Algorithm 1)."""
     v = check.positive(v=v)
     return (
@@ -70,10 +75,11 @@ class Scales:
     Attributes
     ----------
     delta_g, delta_delta, delta_r : float
-        delta_G, delta_Delta, delta_r: the assumed sensitivities of G, Delta and r nodes, in units of the gradient; at
-        least 0.
+        delta_G, delta_Delta, delta_r: the assumed sensitivities of G, Delta and r
+        nodes, in units of the gradient; at least 0.
     v_first, v_later : float
-        V_<=2N and V_>2N: the assumed numbers of nodes that one example affects; at least 0.
+        V_<=2N and V_>2N: the assumed numbers of nodes that one example affects; at
+        least 0.
 
     Raises
     ------
@@ -100,10 +106,19 @@ class Scales:
         sigma = check.not_negative(sigma=sigma)
         first = sigma * math.sqrt(self.v_first)
         later = sigma * math.sqrt(self.v_later)
-        return np.array([self.delta_g * first, self.delta_g * later, self.delta_delta * later, self.delta_r * later])
+        return np.array(
+            [
+                self.delta_g * first,
+                self.delta_g * later,
+                self.delta_delta * later,
+                self.delta_r * later,
+            ]
+        )
 
 
-def printed_scales(examples: int, steps: int, *, eta: float, lipschitz: float) -> Scales:
+def printed_scales(
+    examples: int, steps: int, *, eta: float, lipschitz: float
+) -> Scales:
     """Return the constants that Algorithm 2 prints.
 
     Parameters
@@ -118,7 +133,8 @@ def printed_scales(examples: int, steps: int, *, eta: float, lipschitz: float) -
     Returns
     -------
     Scales
-        ``delta_G = 4G``, ``delta_Delta = delta_r = 2 eta N``, ``V_<=2N = 3 log2 N``, ``V_>2N = 4 (T/N) log2 N``.
+        ``delta_G = 4G``, ``delta_Delta = delta_r = 2 eta N``, ``V_<=2N = 3 log2 N``,
+        ``V_>2N = 4 (T/N) log2 N``.
 
     Raises
     ------
@@ -137,7 +153,9 @@ def printed_scales(examples: int, steps: int, *, eta: float, lipschitz: float) -
     return Scales(4.0 * check.positive(lipschitz=lipschitz), drift, drift, first, later)
 
 
-def proof_scales(examples: int, steps: int, *, eta: float, lipschitz: float, smoothness: float) -> Scales:
+def proof_scales(
+    examples: int, steps: int, *, eta: float, lipschitz: float, smoothness: float
+) -> Scales:
     """Return the constants that the proofs of Theorem 8 and Lemma 7 use.
 
     Parameters

@@ -21,26 +21,49 @@ from dpverify.kernels.jit import kernel
 from dpverify.kernels.normal import NO_WORDS
 from dpverify.kernels.tape import Seed, generator, shuffle
 from dpverify.kernels.typing import Matrix, Vector
-from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import NsgdNumbers, new_numbers
+from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import (
+    NsgdNumbers,
+    new_numbers,
+)
 from dpverify.papers.tran2022.algorithms.parameters import Parameters, SrParameters
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise
-from dpverify.papers.tran2022.algorithms.sr_nsgd.step import SrNumbers, SrState, new_sr_numbers, new_sr_state, sr_step
+from dpverify.papers.tran2022.algorithms.sr_nsgd.step import (
+    SrNumbers,
+    SrState,
+    new_sr_numbers,
+    new_sr_state,
+    sr_step,
+)
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import slot_noise
 from dpverify.problems.worst_slope import Slope, slope_at
 from dpverify.shared_types import Ordering
 
-GRADIENT, SAMPLED, NOISE, ERROR, LAST, FARTHEST = range(6)  # Indices into the result array of a run
+# Indices into the result array of a run
+GRADIENT, SAMPLED, NOISE, ERROR, LAST, FARTHEST = range(6)
 
 
-def slope_order(problem: Slope, ordering: Ordering, steps: int, seed: Seed) -> ExampleOrder:
+def slope_order(
+    problem: Slope, ordering: Ordering, steps: int, seed: Seed
+) -> ExampleOrder:
     """Return the order of a run's examples; if all examples are equal, no permutation is drawn."""
-    return new_order(problem.examples, last_shuffle(ordering, steps) if problem.offsets.any() else 0, seed)
+    return new_order(
+        problem.examples,
+        last_shuffle(ordering, steps) if problem.offsets.any() else 0,
+        seed,
+    )
 
 
 @kernel
 def write_means(
-    steps: int, gradient: float, sampled: float, noise: float, error: float, last: float, farthest: float, out: Vector
+    steps: int,
+    gradient: float,
+    sampled: float,
+    noise: float,
+    error: float,
+    last: float,
+    farthest: float,
+    out: Vector,
 ) -> None:
     """Write the results of a run into ``out``, shape (6,); the first four arguments are sums over its steps."""
     out[GRADIENT] = gradient / steps
@@ -130,7 +153,9 @@ class RunMeans:
     farthest: float  # largest distance of the first coordinate from its start
 
 
-def slope_run(problem: Slope, parameters: Parameters, seed: Seed = 0, *, direction: float = 1.0) -> RunMeans:
+def slope_run(
+    problem: Slope, parameters: Parameters, seed: Seed = 0, *, direction: float = 1.0
+) -> RunMeans:
     """Run Algorithm 1 on a slope; the iterates equal those of ``DpNsgd`` up to rounding of one division per step."""
     p = parameters
     N = problem.examples
@@ -138,7 +163,16 @@ def slope_run(problem: Slope, parameters: Parameters, seed: Seed = 0, *, directi
     numbers = new_numbers(p, N)._replace(eta=direction * p.eta)
     slots = np.zeros((p.steps.bit_length(), problem.dimension))
     order = slope_order(problem, p.ordering, p.steps, seed)
-    run_slope(p.steps, problem.numbers, problem.offsets, order, generator(seed, 1), numbers, slots, out)
+    run_slope(
+        p.steps,
+        problem.numbers,
+        problem.offsets,
+        order,
+        generator(seed, 1),
+        numbers,
+        slots,
+        out,
+    )
     return RunMeans(*out.tolist())
 
 
@@ -154,7 +188,9 @@ def run_reduced_slope(
     out: Vector,
 ) -> int:
     """Run Algorithm 2 on a slope, as ``run_slope`` does; return 0, or the error code of the ``sr_step`` that failed."""
-    gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done = state
+    gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done = (
+        state
+    )
     d = w.shape[0]
     sampled = 0.0
     noises = 0.0
@@ -172,7 +208,20 @@ def run_reduced_slope(
         gradients[DELTA, 0] = slope_at(anchors[1, 0], slope) + offset
         gradients[R, 0] = full + offset
         failed = sr_step(
-            t, numbers, noise, gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done
+            t,
+            numbers,
+            noise,
+            gradients,
+            anchors,
+            left,
+            nodes,
+            stream,
+            w,
+            m,
+            m_hat,
+            iterates,
+            momenta,
+            done,
         )
         if failed:
             return failed
@@ -190,7 +239,9 @@ def run_reduced_slope(
     return 0
 
 
-def reduced_slope_run(problem: Slope, parameters: SrParameters, seed: Seed = 0, *, direction: float = 1.0) -> RunMeans:
+def reduced_slope_run(
+    problem: Slope, parameters: SrParameters, seed: Seed = 0, *, direction: float = 1.0
+) -> RunMeans:
     """Run Algorithm 2 on a slope; the iterates are those of ``SrNsgd``, bit for bit. Source: Algorithm 2."""
     p = parameters
     N = problem.examples
@@ -200,7 +251,9 @@ def reduced_slope_run(problem: Slope, parameters: SrParameters, seed: Seed = 0, 
     done = np.zeros(2, dtype=np.int64)
     state = new_sr_state(N, p.steps, w, np.empty((0, d)), done)
     state.gradients[:] = 0.0
-    noise = NodeNoise(p.deviations(N), np.empty((0, d)), NO_WORDS, generator(seed, 1), np.zeros(d))
+    noise = NodeNoise(
+        p.deviations(N), np.empty((0, d)), NO_WORDS, generator(seed, 1), np.zeros(d)
+    )
     failed = run_reduced_slope(
         p.steps,
         problem.numbers,
@@ -212,5 +265,7 @@ def reduced_slope_run(problem: Slope, parameters: SrParameters, seed: Seed = 0, 
         out,
     )
     if failed:
-        raise check.ArgumentError("momentum", f"not finite at step {int(done[0]) + 1}", "must stay finite")
+        raise check.ArgumentError(
+            "momentum", f"not finite at step {int(done[0]) + 1}", "must stay finite"
+        )
     return RunMeans(*out.tolist())

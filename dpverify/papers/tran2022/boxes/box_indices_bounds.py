@@ -10,10 +10,13 @@ from typing import Literal, TypeAlias
 
 from dpverify.papers.tran2022.trees.tree_aggregation_bounds import Node
 
-Epochs: TypeAlias = Literal["one-based", "quotient", "shifted"]  # Reading of Algorithm 2's epochs; see claims.toml
+# Reading of Algorithm 2's epochs; see claims.toml
+Epochs: TypeAlias = Literal["one-based", "quotient", "shifted"]
 
 
-def epoch_loop(steps: int, n_examples: int, first: int, last: int) -> Iterator[tuple[int, int]]:
+def epoch_loop(
+    steps: int, n_examples: int, first: int, last: int
+) -> Iterator[tuple[int, int]]:
     """Yield q and t of the loops ``for q = 0 .. floor(T/N), for i = first .. min{last, T - qN}, t = qN + i``."""
     for q in range(steps // n_examples + 1):
         for i in range(first, min(last, steps - q * n_examples) + 1):
@@ -27,7 +30,11 @@ def made_nodes(t: int) -> list[Node]:
 
 def dyadic_nodes(steps: int) -> set[Node]:
     """Return the set I of section 3: all [a 2^b + 1, (a+1) 2^b] inside {1, .., T}."""
-    return {(a * (1 << b) + 1, (a + 1) * (1 << b)) for b in range(steps.bit_length()) for a in range(steps // (1 << b))}
+    return {
+        (a * (1 << b) + 1, (a + 1) * (1 << b))
+        for b in range(steps.bit_length())
+        for a in range(steps // (1 << b))
+    }
 
 
 def node_exponents(a: int, b: int, *, as_remainder: bool = False) -> list[int]:

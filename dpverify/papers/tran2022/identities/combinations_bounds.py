@@ -1,8 +1,9 @@
 """Vector identities as identities between coefficients of formal sums of gradients and of tree nodes, exactly.
 
-The functions in the paper's formulas (G_win, Delta_win, r_win, momentum, ...) are linear in gradients. So the two sides
-are equal as vectors, for every loss, if their coefficients are equal. The name of a gradient contains its point and its
-example: ``("anchor", epoch, example)``, ``("iterate", step, example)`` or ``("full", step)``.
+The functions in the paper's formulas (G_win, Delta_win, r_win, momentum, ...) are
+linear in gradients. So the two sides are equal as vectors, for every loss, if their
+coefficients are equal. The name of a gradient contains its point and its example:
+``("anchor", epoch, example)``, ``("iterate", step, example)`` or ``("full", step)``.
 
 Algorithm 4 and its streaming form are represented as formal sums of tree nodes. The name of a node contains its family
 and interval: ``("G", y, z)``, ``("Delta", y, z)`` or ``("r", y, z)``. The literal form follows the printed lines with
@@ -28,12 +29,14 @@ Function: TypeAlias = Callable[..., "Combination"]
 class Ordering:
     """The example and the epoch of each step."""
 
-    # ``once``: the same order in every epoch. ``reversed``: every second epoch has the reverse order, a case of fresh
-    # permutations. ``swapped``: epoch 1 exchanges its first two examples. ``free``: all steps draw different examples;
-    # an identity that holds for this ordering holds for every ordering.
+    # ``once``: the same order in every epoch. ``reversed``: every second epoch has the
+    # reverse order, a case of fresh permutations. ``swapped``: epoch 1 exchanges its
+    # first two examples. ``free``: all steps draw different examples; an identity that
+    # holds for this ordering holds for every ordering.
     name: Literal["once", "reversed", "swapped", "free"]
     n_examples: int
-    # first step of epoch 0: 1 by dpverify's convention, 0 for epochs {qN, .., qN + N - 1}
+    # first step of epoch 0: 1 by dpverify's convention, 0 for epochs {qN, .., qN + N -
+    # 1}
     first_step: Literal[0, 1] = 1
 
     def epoch(self, t: int) -> int:
@@ -47,16 +50,25 @@ class Ordering:
             return t
         if self.name == "reversed" and self.epoch(t) % 2:
             return self.n_examples + 1 - place
-        if self.name == "swapped" and self.epoch(t) == 1 and place <= 2 <= self.n_examples:
+        if (
+            self.name == "swapped"
+            and self.epoch(t) == 1
+            and place <= 2 <= self.n_examples
+        ):
             return 3 - place
         return place
 
 
-FullStart = Literal["gradient", "zero"]  # g_1 of Lemma 11's proof: grad F(w_1) as printed, or alpha grad F(w_1)
+# g_1 of Lemma 11's proof: grad F(w_1) as printed, or alpha grad F(w_1)
+FullStart = Literal["gradient", "zero"]
 
 
 def paper_functions(
-    ordering: Ordering, alpha: Exact, *, full_start: FullStart = "gradient", before_first: Literal[0, 1] = 0
+    ordering: Ordering,
+    alpha: Exact,
+    *,
+    full_start: FullStart = "gradient",
+    before_first: Literal[0, 1] = 0,
 ) -> dict[str, Function]:
     """Return the functions that the paper defines before equation 2, by their names in ``[functions.*]``."""
     beta, weight = to_value(1 - alpha), to_value(alpha)
@@ -81,7 +93,9 @@ def paper_functions(
             decay = decay * beta
         return Combination(total)
 
-    def recursion(first: Combination, summand: Callable[[int], Combination], t: Any) -> Combination:
+    def recursion(
+        first: Combination, summand: Callable[[int], Combination], t: Any
+    ) -> Combination:
         """Return x_t of the recursion x_1 = first, x_s = (1-alpha) x_{s-1} + alpha summand(s)."""
         total = dict(first.terms)
         for s in range(2, int(t) + 1):
@@ -94,9 +108,13 @@ def paper_functions(
         "anchor_grad": anchor_grad,
         "full_grad": full_grad,
         "G_win": lambda a, b: window(anchor_grad, a, b),
-        "Delta_win": lambda a, b: window(lambda t: anchor_grad(t) - anchor_before(t), a, b),
+        "Delta_win": lambda a, b: window(
+            lambda t: anchor_grad(t) - anchor_before(t), a, b
+        ),
         "r_win": lambda a, b: window(lambda t: grad(t) - anchor_grad(t), a, b),
-        "momentum": lambda t: recursion(weight * grad(1), grad, t) if int(t) else Combination({}),
+        "momentum": lambda t: (
+            recursion(weight * grad(1), grad, t) if int(t) else Combination({})
+        ),
         "full_momentum": lambda t: recursion(
             full_grad(1) * (ONE if full_start == "gradient" else weight), full_grad, t
         ),
@@ -104,7 +122,11 @@ def paper_functions(
 
 
 def left_over(
-    t: int, n_examples: int, alpha: Fraction, gamma: Fraction, functions: Mapping[str, Function]
+    t: int,
+    n_examples: int,
+    alpha: Fraction,
+    gamma: Fraction,
+    functions: Mapping[str, Function],
 ) -> Combination:
     """Return m_hat_t - m_t for Algorithm 4 without noise, by the corrected ``tran2022:equation-8``.
 
@@ -124,7 +146,11 @@ def left_over(
         a = t - i * n_examples + 1
         b = t - (i - 1) * n_examples
         previous = g_window(a, b) - delta_window(a, b)
-        add_to(total, g_window(a - n_examples, b - n_examples) - previous, to_value(alpha) * keep * c)
+        add_to(
+            total,
+            g_window(a - n_examples, b - n_examples) - previous,
+            to_value(alpha) * keep * c,
+        )
     return Combination(total)
 
 
@@ -139,7 +165,8 @@ def in_words(name: Name) -> str:
     return f"the gradient of example {name[-1]} at {place}"
 
 
-WindowSum: TypeAlias = Callable[[str, int, int], Combination]  # (family, a, b) -> sum over COMPOSE(a, b)
+# (family, a, b) -> sum over COMPOSE(a, b)
+WindowSum: TypeAlias = Callable[[str, int, int], Combination]
 
 
 def window_sum(alpha: Fraction) -> WindowSum:
@@ -147,12 +174,16 @@ def window_sum(alpha: Fraction) -> WindowSum:
     beta = to_value(1 - alpha)
 
     def over_nodes(family: str, a: int, b: int) -> Combination:
-        return Combination({(family, y, z): beta ** (b - z) for y, z in compose_intervals(a, b)})
+        return Combination(
+            {(family, y, z): beta ** (b - z) for y, z in compose_intervals(a, b)}
+        )
 
     return over_nodes
 
 
-def literal_output(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> Combination:
+def literal_output(
+    t: int, n_examples: int, alpha: Fraction, gamma: Fraction
+) -> Combination:
     """Return m_hat_t of Algorithm 4, line by line, in terms of the nodes.
 
     The repairs are: COMPOSE(1, 0) is empty (``tran2022:algorithm-4-empty-prefix``). The loop omits the window of i = 0,
@@ -167,14 +198,20 @@ def literal_output(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) ->
         if i >= 1:
             a = t - i * n_examples + 1
             b = t - (i - 1) * n_examples
-            share = sum((keep**j * beta ** ((i - 1 - j) * n_examples) for j in range(i)), ZERO)
-            total = total + share * (keep * total_over("Delta", a, b) + (1 - keep) * total_over("G", a, b))
+            share = sum(
+                (keep**j * beta ** ((i - 1 - j) * n_examples) for j in range(i)), ZERO
+            )
+            total = total + share * (
+                keep * total_over("Delta", a, b) + (1 - keep) * total_over("G", a, b)
+            )
         first = beta ** (n_examples * i) * keep ** (q - i - 1)
         total = total + first * total_over("G", r + 1, r + n_examples)
     return to_value(alpha) * (total + total_over("r", 1, t))
 
 
-def printed_output(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> Combination:
+def printed_output(
+    t: int, n_examples: int, alpha: Fraction, gamma: Fraction
+) -> Combination:
     """Return m_hat_t of Algorithm 4 as printed: the last line of the loop is not assigned, so the windows are lost.
 
     COMPOSE(1, 0) is taken to be empty. The nodes after t that the loop reads have no effect, as they are not used.
@@ -190,7 +227,8 @@ def streaming_outputs(
 ) -> list[Combination]:
     """Return m_hat_1 .. m_hat_T by the recursion over epochs, in terms of the nodes; ``fault`` names a planted fault.
 
-    With W_t and D_t the sums of G and Delta over the window [t - N + 1, t], and Ghat_0 = 0,
+    With W_t and D_t the sums of G and Delta over the window [t - N + 1, t], and Ghat_0
+    = 0,
 
         g_t = (1-gamma) (D_t + g_{t-N}) + gamma W_t  for t >= 2N,   g_t = W_t  for N <= t < 2N,
         Ghat_t = (1-alpha)^N Ghat_{t-N} + g_t        for t >= N,    Ghat_t = sum over COMPOSE(1, t)  for t < N.
@@ -213,7 +251,10 @@ def streaming_outputs(
             window = total_over("G", t - n_examples + 1, t)
             if t >= (1 if fault == "base-late" else 2) * n_examples:
                 before = windows[t - n_examples - (fault == "ring-off")]
-                window = keep * (total_over("Delta", t - n_examples + 1, t) + before) + fresh * window
+                window = (
+                    keep * (total_over("Delta", t - n_examples + 1, t) + before)
+                    + fresh * window
+                )
             total = power * totals[t - n_examples] + window
         totals.append(total)
         windows.append(window)

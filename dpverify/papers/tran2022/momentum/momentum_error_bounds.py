@@ -2,25 +2,32 @@
 
 For Lemma 11, the errors have closed forms, on problems on a line.
 
-*Slope*: identical examples with a constant gradient of length G. After t steps m_t still lacks the fraction
-``(1-alpha)^t`` of it. *Ramp*: identical examples with the gradient ``L w``. The momentum lags behind. *Antipodes*:
-gradients G and -G. F is flat, and all of the momentum is sampling error. These problems attain the parts of
-``E |m_hat_t - grad F(w_t)|`` (NOTES_utility_lemmas.md).
+*Slope*: identical examples with a constant gradient of length G. After t steps m_t
+still lacks the fraction ``(1-alpha)^t`` of it. *Ramp*: identical examples with the
+gradient ``L w``. The momentum lags behind. *Antipodes*: gradients G and -G. F is flat,
+and all of the momentum is sampling error. These problems attain the parts of ``E
+|m_hat_t - grad F(w_t)|`` (NOTES_utility_lemmas.md).
 
-``attained_once``, ``largest_once`` and ``attained_fresh`` are about the movement of m_t - m_{t-N} if one example is
-replaced and all earlier releases are held fixed (``tran2022:section-4-momentum-difference``). Under one permutation,
-the visit at i in m_t and the visit at i - N in m_{t-N} have the same weight, and only the first epoch's visit has no
-partner. Under fresh permutations, the weights differ and the movement is not small.
+``attained_once``, ``largest_once`` and ``attained_fresh`` are about the movement of m_t
+- m_{t-N} if one example is replaced and all earlier releases are held fixed
+(``tran2022:section-4-momentum-difference``). Under one permutation, the visit at i in
+m_t and the visit at i - N in m_{t-N} have the same weight, and only the first epoch's
+visit has no partner. Under fresh permutations, the weights differ and the movement is
+not small.
 
-One permutation breaks Lemma 11's proof. The problems that show this are small enough to enumerate every order
-(no kernels). *Pair*: two examples on a line with the gradients 3 and -1. The start of the second epoch depends on the
-order of the first, so the anchor reveals the order. *Ridges*: example k has the loss ``G h(<a_k, w>)`` with
-``a_k = (e_0 + s e_k)/sqrt(1 + s^2)``, where h' is a clipped line, -1 below b and 1 above it. In the first epoch all
-gradients are ``-G a_k``. The earlier an example is drawn, the further the run has gone along e_k. At the second anchor,
-a threshold b separates the examples that have crossed it from those drawn late, so the order aligns the centred
-gradients of the second epoch. Relabelling the examples permutes the axes, so one order gives the mean over all orders.
+One permutation breaks Lemma 11's proof. The problems that show this are small enough to
+enumerate every order (no kernels). *Pair*: two examples on a line with the gradients 3
+and -1. The start of the second epoch depends on the order of the first, so the anchor
+reveals the order. *Ridges*: example k has the loss ``G h(<a_k, w>)`` with ``a_k = (e_0
++ s e_k)/sqrt(1 + s^2)``, where h' is a clipped line, -1 below b and 1 above it. In the
+first epoch all gradients are ``-G a_k``. The earlier an example is drawn, the further
+the run has gone along e_k. At the second anchor, a threshold b separates the examples
+that have crossed it from those drawn late, so the order aligns the centred gradients of
+the second epoch. Relabelling the examples permutes the axes, so one order gives the
+mean over all orders.
 
-Algorithm 4's error under fresh permutations is computed exactly for two examples, the smallest data set that has one.
+Algorithm 4's error under fresh permutations is computed exactly for two examples, the
+smallest data set that has one.
 
 Equation 3 assumes that the window before a window has "the same examples at the anchor before". With fresh permutations
 it has other examples, and m_hat_t - m_t contains, besides the noise, b_t = sum over epochs e of X_e, ``X_e = alpha
@@ -49,9 +56,19 @@ from dpverify.papers.tran2022.noise.noise_bounds import (
     shortened,
     window_weights,
 )
-from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
+from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (
+    constant_spread,
+    mean_square,
+)
 from dpverify.shared_types import Ordering
-from dpverify.symbolic.exact.numbers import ZERO, Exact, Value, to_ball, to_exact, to_value
+from dpverify.symbolic.exact.numbers import (
+    ZERO,
+    Exact,
+    Value,
+    to_ball,
+    to_exact,
+    to_value,
+)
 
 Epochs: TypeAlias = Literal["one-based", "quotient", "shifted"]
 
@@ -63,17 +80,22 @@ def slope_error(t: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
     return (1 - alpha) ** t * lipschitz
 
 
-def ramp_error(t: int, alpha: Fraction, eta: Fraction, smoothness: Fraction, lipschitz: Fraction) -> Fraction:
+def ramp_error(
+    t: int, alpha: Fraction, eta: Fraction, smoothness: Fraction, lipschitz: Fraction
+) -> Fraction:
     """Return the error of the momentum of full gradients on a ramp that begins ``(t-1) eta`` above the minimum."""
-    # ``eta L ((1-alpha)(1-(1-alpha)^(t-1))/alpha - (t-1)(1-alpha)^t)``: the lag, reduced by the effect of m_0 = 0. The
-    # result is 0 where the ramp would be steeper than G.
+    # ``eta L ((1-alpha)(1-(1-alpha)^(t-1))/alpha - (t-1)(1-alpha)^t)``: the lag,
+    # reduced by the effect of m_0 = 0. The result is 0 where the ramp would be steeper
+    # than G.
     if (t - 1) * eta * smoothness > lipschitz:
         return Fraction(0)
     beta = 1 - alpha
     return eta * smoothness * (beta * (1 - beta ** (t - 1)) / alpha - (t - 1) * beta**t)
 
 
-def antipodes_error(t: int, alpha: Fraction, lipschitz: Fraction, ordering: Ordering) -> Fraction:
+def antipodes_error(
+    t: int, alpha: Fraction, lipschitz: Fraction, ordering: Ordering
+) -> Fraction:
     """Return the mean of ``|m_t|`` over all orders for the gradients G and -G; 0 beyond ``MOST_STEPS`` (unknown)."""
     if t > MOST_STEPS:
         return Fraction(0)
@@ -82,8 +104,14 @@ def antipodes_error(t: int, alpha: Fraction, lipschitz: Fraction, ordering: Orde
     total = Fraction(0)
     orders = 0
     for first in product((1, -1), repeat=epochs if ordering == "fresh" else 1):
-        signs = [s for e in range(epochs) for s in (first[e % len(first)], -first[e % len(first)])]
-        total += abs(sum((beta ** (t - i) * signs[i - 1] for i in range(1, t + 1)), Fraction(0)))
+        signs = [
+            s
+            for e in range(epochs)
+            for s in (first[e % len(first)], -first[e % len(first)])
+        ]
+        total += abs(
+            sum((beta ** (t - i) * signs[i - 1] for i in range(1, t + 1)), Fraction(0))
+        )
         orders += 1
     return alpha * lipschitz * total / orders
 
@@ -98,7 +126,10 @@ def attained_error(
     ordering: Ordering,
 ) -> Fraction:
     """Return the largest ``E|m_t - grad F(w_t)|`` that the three problems attain; antipodes need N = 2."""
-    errors = [slope_error(t, alpha, lipschitz), ramp_error(t, alpha, eta, smoothness, lipschitz)]
+    errors = [
+        slope_error(t, alpha, lipschitz),
+        ramp_error(t, alpha, eta, smoothness, lipschitz),
+    ]
     if n_examples == 2:
         errors.append(antipodes_error(t, alpha, lipschitz, ordering))
     return max(errors)
@@ -106,8 +137,9 @@ def attained_error(
 
 def anchor_distance(i: int, n_examples: int, epochs: Epochs) -> int:
     """Return the number of steps between w_i and the anchor of its epoch; w_0 means w_1."""
-    # one-based: epoch q has the steps qN + 1 .. (q+1)N and the anchor w_{qN+1}. quotient: it has the steps qN ..
-    # qN + N - 1 and the anchor w_{qN}. shifted: it has the steps qN + 1 .. (q+1)N and the anchor w_{qN}.
+    # one-based: epoch q has the steps qN + 1 .. (q+1)N and the anchor w_{qN+1}.
+    # quotient: it has the steps qN .. qN + N - 1 and the anchor w_{qN}. shifted: it has
+    # the steps qN + 1 .. (q+1)N and the anchor w_{qN}.
     if epochs == "one-based":
         return (i - 1) % n_examples
     epoch = i // n_examples if epochs == "quotient" else (i - 1) // n_examples
@@ -115,7 +147,12 @@ def anchor_distance(i: int, n_examples: int, epochs: Epochs) -> int:
 
 
 def attained_drift(
-    t: int, n_examples: int, alpha: Fraction, eta: Fraction, smoothness: Fraction, epochs: Epochs
+    t: int,
+    n_examples: int,
+    alpha: Fraction,
+    eta: Fraction,
+    smoothness: Fraction,
+    epochs: Epochs,
 ) -> Fraction:
     """Return the largest weighted drift, on a ramp: ``alpha eta L sum over i of (1-alpha)^(t-i) |i - anchor|``."""
     beta = 1 - alpha
@@ -130,18 +167,25 @@ FRACTION_ZERO = Fraction(0)
 
 def attained_once(t: int, N: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
     """Return ``2*alpha*G*(1-alpha)**(t - N)``, a movement that occurs for every eta and L."""
-    # The replaced example has the gradient G u, its replacement -G u, and it comes last in every epoch. All visits with
-    # a partner cancel, and the first epoch's visit remains.
+    # The replaced example has the gradient G u, its replacement -G u, and it comes last
+    # in every epoch. All visits with a partner cancel, and the first epoch's visit
+    # remains.
     return 2 * alpha * lipschitz * (1 - alpha) ** (t - N)
 
 
-def largest_once(t: int, N: int, alpha: Fraction, lipschitz: Fraction, drift: Fraction) -> Fraction:
+def largest_once(
+    t: int, N: int, alpha: Fraction, lipschitz: Fraction, drift: Fraction
+) -> Fraction:
     """Return a bound on the movement under one permutation, for gradients that change by ``drift`` within N steps."""
     beta = 1 - alpha
     largest = FRACTION_ZERO
     for place in range(1, min(N, t) + 1):
-        pairs = sum((beta ** (t - i) for i in range(place + N, t + 1, N)), FRACTION_ZERO)
-        largest = max(largest, alpha * (drift * pairs + 2 * lipschitz * beta ** (t - place)))
+        pairs = sum(
+            (beta ** (t - i) for i in range(place + N, t + 1, N)), FRACTION_ZERO
+        )
+        largest = max(
+            largest, alpha * (drift * pairs + 2 * lipschitz * beta ** (t - place))
+        )
     return largest
 
 
@@ -165,7 +209,9 @@ class ErrorRun:
 
     n_examples: int  # N and T
     steps: int
-    alpha: Fraction  # weights and step length; the corrected Lemma 7 needs alpha >= 1/N and gamma = eta N <= 1/2
+    # weights and step length; the corrected Lemma 7 needs alpha >= 1/N and gamma = eta
+    # N <= 1/2
+    alpha: Fraction
     gamma: Fraction
     eta: Fraction
     sigma: Fraction  # noise multiplier and V of Algorithm 1
@@ -198,22 +244,27 @@ def error_parts(t: int, run: ErrorRun) -> dict[str, Part]:
     return {
         "start-up": Part(slope_error(t, alpha, slope), (1 - alpha) ** t * slope),
         "sampling": Part(
-            _root(mean_square("momentum", t, n, alpha, run.gamma, antipodes)), _root(slope**2 * alpha / (2 - alpha))
+            _root(mean_square("momentum", t, n, alpha, run.gamma, antipodes)),
+            _root(slope**2 * alpha / (2 - alpha)),
         ),
         "drift": Part(
-            attained_drift(t, n, alpha, eta, curve, "one-based"), 2 * eta * curve * Fraction((n - 1) ** 2, n)
+            attained_drift(t, n, alpha, eta, curve, "one-based"),
+            2 * eta * curve * Fraction((n - 1) ** 2, n),
         ),
         "lag": Part(lag_error(t, alpha, eta, curve), eta * curve * (1 - alpha) / alpha),
         "reconstruction": Part(
             _root(mean_square("difference", t, n, alpha, run.gamma, antipodes)),
             to_exact(
                 to_ball(to_value(_root(4 * slope**2 * alpha)))
-                + to_ball(to_value(_root(Fraction(121, 100) * curve**2 * alpha * eta * n)))
+                + to_ball(
+                    to_value(_root(Fraction(121, 100) * curve**2 * alpha * eta * n))
+                )
             ),
         ),
         "noise": Part(
             expected_noise_norm(t, alpha, slope, run.sigma, run.v, 1),
-            to_ball(to_value(4 * alpha * slope * run.sigma)) * (to_ball(to_value(run.v)) * _log2(run.steps + 1)).sqrt(),
+            to_ball(to_value(4 * alpha * slope * run.sigma))
+            * (to_ball(to_value(run.v)) * _log2(run.steps + 1)).sqrt(),
         ),
     }
 
@@ -244,7 +295,12 @@ def _log2(n: int) -> arb:
 TILT = 0.01  # s: how far a ridge is turned towards its own axis.
 
 
-def pair_anchor(order: tuple[int, int], alpha: Fraction, eta: Fraction, slope: Fraction = Fraction(0)) -> Fraction:
+def pair_anchor(
+    order: tuple[int, int],
+    alpha: Fraction,
+    eta: Fraction,
+    slope: Fraction = Fraction(0),
+) -> Fraction:
     """Return where the second epoch begins, for two examples with the gradients 3 + slope w and -1, and w_1 = 0."""
     m = Fraction(0)
     w = Fraction(0)
@@ -254,7 +310,9 @@ def pair_anchor(order: tuple[int, int], alpha: Fraction, eta: Fraction, slope: F
     return w
 
 
-def pair_bias(alpha: Fraction, eta: Fraction, position: int, ordering: Ordering) -> Fraction:
+def pair_bias(
+    alpha: Fraction, eta: Fraction, position: int, ordering: Ordering
+) -> Fraction:
     """Return the mean of ``grad f(w_3, x) - grad F(w_3)``; near the path the two gradients are 3 + w/2 and -1."""
     slope = Fraction(1, 2)
     drawn = Fraction(0)
@@ -274,7 +332,9 @@ def ridge_gradients(n_examples: int, alpha: float, late: int) -> NDArray[np.floa
     """Return ``grad f(w_{N+1}, x) - grad F(w_{N+1})`` of the examples, in the order of drawing, G = 1."""
     if not 1 <= late < n_examples:
         raise ValueError(f"late must lie in [1, N), got late={late}, N={n_examples}.")
-    ridges = np.hstack([np.ones((n_examples, 1)), TILT * np.eye(n_examples)]) / np.sqrt(1 + TILT**2)
+    ridges = np.hstack([np.ones((n_examples, 1)), TILT * np.eye(n_examples)]) / np.sqrt(
+        1 + TILT**2
+    )
     w = np.zeros(n_examples + 1)
     m = np.zeros(n_examples + 1)
     projections = np.zeros(n_examples)
@@ -287,7 +347,9 @@ def ridge_gradients(n_examples: int, alpha: float, late: int) -> NDArray[np.floa
     staying = reached[n_examples - late :].max()
     threshold = (crossing + staying) / 2
     if not (staying < crossing and projections.max() < threshold):
-        raise ValueError(f"the order does not show with N={n_examples}, alpha={alpha}, late={late}.")
+        raise ValueError(
+            f"the order does not show with N={n_examples}, alpha={alpha}, late={late}."
+        )
     gradients = np.where(reached > threshold, 1.0, -1.0)[:, None] * ridges
     centred: NDArray[np.float64] = gradients - gradients.mean(axis=0)
     return centred
@@ -296,7 +358,11 @@ def ridge_gradients(n_examples: int, alpha: float, late: int) -> NDArray[np.floa
 def ridge_sampling(n_examples: int, alpha: float, late: int) -> float:
     """Return the mean square ``alpha^2 |sum of c_i A_i|^2`` at t = 2N on ridges under one permutation, G = 1."""
     second = ridge_gradients(n_examples, alpha, late)
-    first = -TILT * np.hstack([np.zeros((n_examples, 1)), np.eye(n_examples) - 1 / n_examples]) / np.sqrt(1 + TILT**2)
+    first = (
+        -TILT
+        * np.hstack([np.zeros((n_examples, 1)), np.eye(n_examples) - 1 / n_examples])
+        / np.sqrt(1 + TILT**2)
+    )
     decays = (1 - alpha) ** np.arange(2 * n_examples - 1, -1, -1.0)
     total: Any = alpha * decays @ np.vstack([first, second])
     return float(total @ total)
@@ -305,9 +371,12 @@ def ridge_sampling(n_examples: int, alpha: float, late: int) -> float:
 MOST_EPOCHS = 12  # At most this many epochs, with two orders each, are enumerated.
 
 
-def bias_weights(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> list[Value]:
+def bias_weights(
+    t: int, n_examples: int, alpha: Fraction, gamma: Fraction
+) -> list[Value]:
     """Return the weights of constant gradients in the bias: ``alpha (1-gamma) D_s (c_{k-1} - c_k)``."""
-    # In the first whole window c_q is replaced by 0, and before that window the weights are 0.
+    # In the first whole window c_q is replaced by 0, and before that window the weights
+    # are 0.
     check_parameters(t, n_examples, alpha, gamma)
     q, r = divmod(t, n_examples)
     scale = to_value(alpha * (1 - gamma))
@@ -316,22 +385,39 @@ def bias_weights(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> l
     steps: list[Value] = [ZERO] * r
     for k in range(q, 0, -1):
         change = c[k - 1] - (c[k] if k < q else ZERO)
-        steps += [shortened(scale * change * power(decay, n_examples - p)) for p in range(1, n_examples + 1)]
+        steps += [
+            shortened(scale * change * power(decay, n_examples - p))
+            for p in range(1, n_examples + 1)
+        ]
     return steps
 
 
-def mean_distance_of_two(t: int, alpha: Fraction, gamma: Fraction, lipschitz: Fraction, variance: Exact) -> Exact:
+def mean_distance_of_two(
+    t: int, alpha: Fraction, gamma: Fraction, lipschitz: Fraction, variance: Exact
+) -> Exact:
     """Return the mean of ``|b_t + noise|`` over all orders, for gradients G and -G on a line; exact without noise."""
     weights = bias_weights(t, 2, alpha, gamma)
     epochs = (t + 1) // 2
     if epochs > MOST_EPOCHS:
-        raise ValueError(f"t must have at most {MOST_EPOCHS} epochs of two steps, got t={t}.")
+        raise ValueError(
+            f"t must have at most {MOST_EPOCHS} epochs of two steps, got t={t}."
+        )
     weights += [ZERO] * (2 * epochs - t)
-    swings = [to_value(lipschitz) * (weights[2 * e] - weights[2 * e + 1]) for e in range(epochs)]
+    swings = [
+        to_value(lipschitz) * (weights[2 * e] - weights[2 * e + 1])
+        for e in range(epochs)
+    ]
     moving = [swing for swing in swings if swing != 0]
     total: Value = ZERO
-    for signs in product((1, -1), repeat=max(len(moving) - 1, 0)):  # the sign of the first changes no distance
-        bias = sum((sign * swing for sign, swing in zip((1, *signs), moving, strict=bool(moving))), ZERO)
+    # the sign of the first changes no distance
+    for signs in product((1, -1), repeat=max(len(moving) - 1, 0)):
+        bias = sum(
+            (
+                sign * swing
+                for sign, swing in zip((1, *signs), moving, strict=bool(moving))
+            ),
+            ZERO,
+        )
         total = total + _mean_distance(bias, to_value(variance))
     return to_exact(total / (1 << max(len(moving) - 1, 0)))
 
@@ -342,4 +428,6 @@ def _mean_distance(mean: Value, variance: Value) -> Value:
         return mean if mean >= 0 else -mean
     mu = to_ball(mean)
     v = to_ball(variance)
-    return (2 * v / arb.pi()).sqrt() * (-(mu**2) / (2 * v)).exp() + mu * (mu / (2 * v).sqrt()).erf()
+    return (2 * v / arb.pi()).sqrt() * (-(mu**2) / (2 * v)).exp() + mu * (
+        mu / (2 * v).sqrt()
+    ).erf()

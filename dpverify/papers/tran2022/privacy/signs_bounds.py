@@ -30,15 +30,21 @@ class SignLaw(NamedTuple):
     unchanged: arb
 
 
-def sign_law(steps: int, examples: int, alpha: Fraction, sigma: Fraction, depth: int) -> SignLaw:
+def sign_law(
+    steps: int, examples: int, alpha: Fraction, sigma: Fraction, depth: int
+) -> SignLaw:
     """Return the law of the sign of m^_{T-1} under Algorithm 1 with the printed noise, in balls."""
     last = steps - 1
     if last < 1 or last & (last - 1):
         raise ValueError(f"steps - 1 must be a power of two, got steps={steps}.")
     if examples > 1 and steps > 2:
-        raise ValueError(f"steps must be 2 or examples 1, got steps={steps}, examples={examples}.")
+        raise ValueError(
+            f"steps must be 2 or examples 1, got steps={steps}, examples={examples}."
+        )
     momentum = 1 - ball(1 - alpha) ** last  # in units of G
-    deviation = 4 * ball(alpha) * ball(sigma) * ball(printed_v(steps, examples, depth)).sqrt()
+    deviation = (
+        4 * ball(alpha) * ball(sigma) * ball(printed_v(steps, examples, depth)).sqrt()
+    )
     height = momentum / deviation / arb(2).sqrt()
     up = (-height).erfc() / 2
     down = height.erfc() / 2

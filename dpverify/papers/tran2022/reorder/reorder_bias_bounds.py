@@ -1,16 +1,19 @@
 """Effect of fresh permutations on Algorithm 4's momentum: exact second moments, over all orders of the examples.
 
-Let xi_e(x) be the gradient of example x at the anchor of epoch e minus the mean over all examples,
-zeta_e = xi_e - xi_{e-1}, and let there be no noise. Then three sums have the form alpha * sum of (1-alpha)^p (a_i
-xi_e(x) + b_i zeta_e(x)). The sum is over windows i = 1, 2, .. (1 the latest) and steps of the window; p counts the step
-from the window's end, e is its epoch and x its example. *Difference*, m_hat_t - m_t: a_i = -(1-gamma)(c_i - c_{i-1}),
-b_i = (1-gamma) c_i. *Estimate*, m_hat_t - (momentum of full gradients): a_i = gamma c_i, b_i = (1-gamma) c_i.
-*Momentum*, m_t - (momentum of full gradients): a_i = (1-alpha)^{N(i-1)}, b_i = 0.
+Let xi_e(x) be the gradient of example x at the anchor of epoch e minus the mean over
+all examples, zeta_e = xi_e - xi_{e-1}, and let there be no noise. Then three sums have
+the form alpha * sum of (1-alpha)^p (a_i xi_e(x) + b_i zeta_e(x)). The sum is over
+windows i = 1, 2, .. (1 the latest) and steps of the window; p counts the step from the
+window's end, e is its epoch and x its example. *Difference*, m_hat_t - m_t: a_i =
+-(1-gamma)(c_i - c_{i-1}), b_i = (1-gamma) c_i. *Estimate*, m_hat_t - (momentum of full
+gradients): a_i = gamma c_i, b_i = (1-gamma) c_i. *Momentum*, m_t - (momentum of full
+gradients): a_i = (1-alpha)^{N(i-1)}, b_i = 0.
 
-Gradients are taken at the anchors, and c_i = sum_{j<i} (1-gamma)^j (1-alpha)^{(i-1-j)N}. In the first whole window
-(i = q), a_q is (1-gamma) c_{q-1}, or c_q, and b_q = 0. The steps before it form window q + 1 with 0, or (1-alpha)^{Nq}.
-Parts of different epochs are uncorrelated, with mean 0 given the past. Within an epoch, examples are drawn without
-replacement (NOTES_identities.md).
+Gradients are taken at the anchors, and c_i = sum_{j<i} (1-gamma)^j
+(1-alpha)^{(i-1-j)N}. In the first whole window (i = q), a_q is (1-gamma) c_{q-1}, or
+c_q, and b_q = 0. The steps before it form window q + 1 with 0, or (1-alpha)^{Nq}. Parts
+of different epochs are uncorrelated, with mean 0 given the past. Within an epoch,
+examples are drawn without replacement (NOTES_identities.md).
 
 The corrected Lemma 17 assumes 1/N <= alpha <= 1, 0 < gamma < 1, N >= 2 and gradients of norm at most G that change by
 at most ``change`` between two anchors (eta N L for L-smooth losses and normalized steps). At every t, the mean of the
@@ -26,13 +29,23 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from flint import arb
 
 from dpverify.shared_types import Ordering
-from dpverify.symbolic.exact.numbers import ONE, ZERO, Exact, Value, to_ball, to_exact, to_value, working_precision
+from dpverify.symbolic.exact.numbers import (
+    ONE,
+    ZERO,
+    Exact,
+    Value,
+    to_ball,
+    to_exact,
+    to_value,
+    working_precision,
+)
 
 LONGEST: Final = 600  # Powers longer than this many bits become balls of ``BALL_BITS``.
 
 BALL_BITS: Final = 192
 
-Sum: TypeAlias = Literal["difference", "estimate", "momentum"]  # Which of the three sums.
+# Which of the three sums.
+Sum: TypeAlias = Literal["difference", "estimate", "momentum"]
 
 
 class GradientMoments(NamedTuple):
@@ -40,7 +53,8 @@ class GradientMoments(NamedTuple):
 
     own: Fraction  # mean of ``|xi_e(x)|^2``, at most G^2
     cross: Fraction = Fraction(0)  # mean of ``<xi_e(x), zeta_e(x)>``
-    change: Fraction = Fraction(0)  # mean of ``|zeta_e(x)|^2``, at most ``min(2 G, eta N L)^2``
+    # mean of ``|zeta_e(x)|^2``, at most ``min(2 G, eta N L)^2``
+    change: Fraction = Fraction(0)
 
 
 Spreads: TypeAlias = Callable[[int], GradientMoments]
@@ -57,7 +71,9 @@ def alternating_spread(change: Fraction) -> Spreads:
     return lambda _epoch: GradientMoments(change**2 / 4, change**2 / 2, change**2)
 
 
-def window_weights(quantity: Sum, q: int, block: Value, gamma: Value) -> list[tuple[Value, Value]]:
+def window_weights(
+    quantity: Sum, q: int, block: Value, gamma: Value
+) -> list[tuple[Value, Value]]:
     """Return the q + 1 weights (a_i, b_i) of the windows i = 1 .. q + 1; see the head of this file."""
     keep = 1 - gamma
     c: list[Value] = [ZERO]
@@ -74,11 +90,19 @@ def window_weights(quantity: Sum, q: int, block: Value, gamma: Value) -> list[tu
     return [*inner, *([(keep * c[q - 1], ZERO)] if q else []), (ZERO, ZERO)]
 
 
-def mean_square(quantity: Sum, t: int, n_examples: int, alpha: Fraction, gamma: Fraction, spreads: Spreads) -> Exact:
+def mean_square(
+    quantity: Sum,
+    t: int,
+    n_examples: int,
+    alpha: Fraction,
+    gamma: Fraction,
+    spreads: Spreads,
+) -> Exact:
     """Return the mean square of one of the three sums over the permutations of all epochs; 0 for N = 1."""
-    # ``alpha^2 N/(N-1) * sum over epochs of mean over x of (sum_j |f_j(x)|^2 - |sum_j f_j(x)|^2 / N)``, where f_j is
-    # the contribution of the epoch's j-th step if it draws x (``tran2022:equation-8``, ``tran2022:lemma-11-sampling``,
-    # fresh). The result is a ball where t is large.
+    # ``alpha^2 N/(N-1) * sum over epochs of mean over x of (sum_j |f_j(x)|^2 - |sum_j
+    # f_j(x)|^2 / N)``, where f_j is the contribution of the epoch's j-th step if it
+    # draws x (``tran2022:equation-8``, ``tran2022:lemma-11-sampling``, fresh). The
+    # result is a ball where t is large.
     check_parameters(t, n_examples, alpha, gamma)
     if n_examples == 1:
         return Fraction(0)
@@ -90,8 +114,10 @@ def mean_square(quantity: Sum, t: int, n_examples: int, alpha: Fraction, gamma: 
         sums = _powers(beta, n_examples, r), _powers(beta * beta, n_examples, r)
         total: Value = ZERO
         for epoch in range(q + 1):
-            late = weights[q - epoch] if r else (ZERO, ZERO)  # window q - epoch + 1: the first r steps of the epoch
-            early = weights[q - epoch - 1] if epoch < q else (ZERO, ZERO)  # window q - epoch: the other steps
+            # window q - epoch + 1: the first r steps of the epoch
+            late = weights[q - epoch] if r else (ZERO, ZERO)
+            # window q - epoch: the other steps
+            early = weights[q - epoch - 1] if epoch < q else (ZERO, ZERO)
             total = total + _of_epoch(late, early, sums, n_examples, spreads(epoch))
         return to_exact(to_value(alpha) ** 2 * total * n_examples / (n_examples - 1))
 
@@ -105,7 +131,9 @@ def as_value(number: Fraction, t: int) -> Value:
 def check_parameters(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> None:
     """Raise ValueError if a parameter is out of range."""
     if t < 1 or n_examples < 1:
-        raise ValueError(f"t and n_examples must be at least 1, got t={t}, n_examples={n_examples}.")
+        raise ValueError(
+            f"t and n_examples must be at least 1, got t={t}, n_examples={n_examples}."
+        )
     if not 0 < alpha <= 1:
         raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")
     if not 0 <= gamma <= 1:
@@ -145,14 +173,25 @@ def _powers(base: Value, n: int, r: int) -> tuple[Value, Value]:
 CHANGE_FACTOR = Fraction(11, 10)
 """Factor of ``change sqrt(alpha/gamma)``: the exact constant of the proof is sqrt(10)/3, at N = 2, alpha = 1/2."""
 
-FACTORS: dict[Sum, Fraction] = {"difference": Fraction(2), "estimate": Fraction(3, 2), "momentum": Fraction(2)}
+FACTORS: dict[Sum, Fraction] = {
+    "difference": Fraction(2),
+    "estimate": Fraction(3, 2),
+    "momentum": Fraction(2),
+}
 """Factor of ``G sqrt(alpha)``; the factor of the momentum is that of Lemma 11."""
 
 
-def simple_bound(quantity: Sum, alpha: Fraction, gamma: Fraction, lipschitz: Fraction, change: Fraction) -> arb:
+def simple_bound(
+    quantity: Sum,
+    alpha: Fraction,
+    gamma: Fraction,
+    lipschitz: Fraction,
+    change: Fraction,
+) -> arb:
     """Return the bound of the corrected lemma at every step, for N >= 2 and alpha >= 1/N."""
-    # ``factor G sqrt(alpha) + 11/10 change sqrt(alpha/gamma)``, the second term for m_hat only; ``change`` bounds the
-    # distance of an example's gradients at two consecutive anchors.
+    # ``factor G sqrt(alpha) + 11/10 change sqrt(alpha/gamma)``, the second term for
+    # m_hat only; ``change`` bounds the distance of an example's gradients at two
+    # consecutive anchors.
     check_parameters(1, 1, alpha, gamma)
     if gamma == 0:
         raise ValueError("gamma must be above 0, got gamma=0.")
@@ -162,10 +201,12 @@ def simple_bound(quantity: Sum, alpha: Fraction, gamma: Fraction, lipschitz: Fra
     return first_term + _times_root(CHANGE_FACTOR * change, to_value(alpha / gamma))
 
 
-def cross_term(i: int, j: int, n_examples: int, ordering: Ordering, own: Fraction) -> Fraction:
+def cross_term(
+    i: int, j: int, n_examples: int, ordering: Ordering, own: Fraction
+) -> Fraction:
     """Return the mean product of the sampling errors of two steps, for gradients that do not depend on w."""
-    # ``-own/(N-1)`` for two positions of one order; ``own`` if one order draws the same example twice; 0 between epochs
-    # with independent orders.
+    # ``-own/(N-1)`` for two positions of one order; ``own`` if one order draws the same
+    # example twice; 0 between epochs with independent orders.
     same_epoch = (i - 1) // n_examples == (j - 1) // n_examples
     if not same_epoch and ordering == "fresh":
         return Fraction(0)
@@ -176,12 +217,16 @@ def cross_term(i: int, j: int, n_examples: int, ordering: Ordering, own: Fractio
 
 def momentum_once(t: int, n_examples: int, alpha: Fraction, own: Fraction) -> Fraction:
     """Return the momentum's mean square sampling error under one permutation, constant gradients; 0 for N = 1."""
-    # ``own N/(N-1) (sum of w_p^2 - (sum of w_p)^2 / N)``, where w_p is the weight of the example that was drawn p steps
-    # ago, including its earlier visits.
+    # ``own N/(N-1) (sum of w_p^2 - (sum of w_p)^2 / N)``, where w_p is the weight of
+    # the example that was drawn p steps ago, including its earlier visits.
     check_parameters(t, n_examples, alpha, Fraction(0))
     if n_examples == 1:
         return Fraction(0)
-    return own * Fraction(n_examples, n_examples - 1) * spread_of(weights_once(t, n_examples, alpha))
+    return (
+        own
+        * Fraction(n_examples, n_examples - 1)
+        * spread_of(weights_once(t, n_examples, alpha))
+    )
 
 
 def weights_once(t: int, n_examples: int, alpha: Fraction) -> list[Fraction]:
@@ -194,7 +239,9 @@ def weights_once(t: int, n_examples: int, alpha: Fraction) -> list[Fraction]:
 
 def spread_of(weights: Sequence[Fraction]) -> Fraction:
     """Return the sum of the squared weights minus the square of their sum over their number."""
-    return sum((w * w for w in weights), Fraction(0)) - sum(weights, Fraction(0)) ** 2 / len(weights)
+    return sum((w * w for w in weights), Fraction(0)) - sum(
+        weights, Fraction(0)
+    ) ** 2 / len(weights)
 
 
 def _times_root(factor: Fraction, square: Value) -> arb:

@@ -97,7 +97,9 @@ def gradients_node_by_node(steps: int, n_examples: int) -> int:
 def literal_bounds(steps: int, n_examples: int) -> tuple[Fraction, Fraction]:
     """Return lower and upper bounds on :func:`literal_total`: T^2/(2N) and 10 T^2 (floor(log2 T) + 1)/N additions."""
     if steps < 4 * n_examples:
-        raise ValueError(f"steps must be at least 4 N, got steps={steps}, N={n_examples}.")
+        raise ValueError(
+            f"steps must be at least 4 N, got steps={steps}, N={n_examples}."
+        )
     square = Fraction(steps * steps, n_examples)
     return square / 2, 10 * levels(steps) * square
 

@@ -1,9 +1,10 @@
 """Asymptotic claims, decided by exponents: run times, sums of monomials, and the cone of a statement's conditions.
 
-Up to constants and logarithms, every operation count of a run is a monomial N^a d^b epsilon^c. Along N = x^i, d = x^j,
-epsilon = x^k its exponent is linear in the direction (i, j, k). A region such as T >= N is a cone of directions. A
-linear function is at most 0 on a cone if and only if it is at most 0 on the cone's edges, so finitely many directions
-decide.
+Up to constants and logarithms, every operation count of a run is a monomial N^a d^b
+epsilon^c. Along N = x^i, d = x^j, epsilon = x^k its exponent is linear in the direction
+(i, j, k). A region such as T >= N is a cone of directions. A linear function is at most
+0 on a cone if and only if it is at most 0 on the cone's edges, so finitely many
+directions decide.
 
 A formula must be a sum of monomials in N, d and epsilon; its exponents are computed. Along
 (N, d, epsilon) = (n^a, n^b, n^c) a monomial is n to a power that is linear in (a, b, c). Logarithms, G, L, R and delta
@@ -19,10 +20,21 @@ from itertools import combinations
 from typing import Final, NamedTuple, TypeAlias
 
 from dpverify.harness.search.constraints import links
-from dpverify.ledger.formula import Bin, Call, Compare, Formula, Name, Neg, Num, free_names, to_text
+from dpverify.ledger.formula import (
+    Bin,
+    Call,
+    Compare,
+    Formula,
+    Name,
+    Neg,
+    Num,
+    free_names,
+    to_text,
+)
 from dpverify.ledger.statements import Statement
 
-Vector3: TypeAlias = tuple[Fraction, Fraction, Fraction]  # Exponents of N, d and epsilon, or a direction in terms of x
+# Exponents of N, d and epsilon, or a direction in terms of x
+Vector3: TypeAlias = tuple[Fraction, Fraction, Fraction]
 
 
 class Order(NamedTuple):
@@ -35,17 +47,26 @@ class Order(NamedTuple):
 
     def times(self, other: Order) -> Order:
         """Return the product of two monomials."""
-        return Order(self.N + other.N, self.d + other.d, self.epsilon + other.epsilon, self.logs + other.logs)
+        return Order(
+            self.N + other.N,
+            self.d + other.d,
+            self.epsilon + other.epsilon,
+            self.logs + other.logs,
+        )
 
     def power(self, exponent: int | Fraction) -> Order:
         """Return a power of a monomial without logarithms."""
         if self.logs:
-            raise ValueError(f"order {self} must have no logarithm to be raised to a power.")
+            raise ValueError(
+                f"order {self} must have no logarithm to be raised to a power."
+            )
         return Order(exponent * self.N, exponent * self.d, exponent * self.epsilon)
 
     def along(self, direction: Vector3) -> Fraction:
         """Return the exponent of x along a direction, without logarithms."""
-        return self.N * direction[0] + self.d * direction[1] + self.epsilon * direction[2]
+        return (
+            self.N * direction[0] + self.d * direction[1] + self.epsilon * direction[2]
+        )
 
 
 def order(n: int | str, d: int | str, epsilon: int | str, logs: int = 0) -> Order:
@@ -59,7 +80,8 @@ LOGARITHM = order(0, 0, 0, 1)
 
 STEPS_OF_THEOREM_9 = order("7/3", "-2/3", "4/3")  # T = N^(7/3) epsilon^(4/3) / d^(2/3)
 
-STEPS_OF_THEOREM_6 = order(2, "-1/2", 1)  # T = epsilon N^2 / sqrt(d), up to logarithms of T and 1/delta that divide it
+# T = epsilon N^2 / sqrt(d), up to logarithms of T and 1/delta that divide it
+STEPS_OF_THEOREM_6 = order(2, "-1/2", 1)
 
 
 def literal_order(steps: Order) -> Order:
@@ -72,7 +94,9 @@ def stream_order(steps: Order) -> Order:
     return steps.times(DIMENSION)
 
 
-def exceeds(left: Sequence[Order], right: Sequence[Order], direction: Vector3, *, logs: bool) -> bool:
+def exceeds(
+    left: Sequence[Order], right: Sequence[Order], direction: Vector3, *, logs: bool
+) -> bool:
     """Test whether ``left`` outgrows ``right`` along a direction; if ``logs``, logarithms break ties of powers of x."""
 
     def growth(terms: Sequence[Order]) -> tuple[Fraction, int]:
@@ -99,15 +123,24 @@ def whole_epochs(steps: Order) -> Vector3:
     return steps.N - 1, steps.d, steps.epsilon
 
 
-def within(faces: Sequence[Vector3], direction: Vector3, *, strictly: bool = False) -> bool:
+def within(
+    faces: Sequence[Vector3], direction: Vector3, *, strictly: bool = False
+) -> bool:
     """Test whether a direction lies in the cone of some faces, or, if ``strictly``, in its interior."""
-    return all(_dot(face, direction) > 0 if strictly else _dot(face, direction) >= 0 for face in faces)
+    return all(
+        _dot(face, direction) > 0 if strictly else _dot(face, direction) >= 0
+        for face in faces
+    )
 
 
 def directions(faces: Sequence[Vector3]) -> list[Vector3]:
     """Return the edges of a region and directions between them: sums of edges, the last one inside the cone."""
     rays = edges(faces)
-    sums = [_sum(chosen) for size in range(2, len(rays) + 1) for chosen in combinations(rays, size)]
+    sums = [
+        _sum(chosen)
+        for size in range(2, len(rays) + 1)
+        for chosen in combinations(rays, size)
+    ]
     return [*rays, *sums]
 
 
@@ -121,15 +154,21 @@ def _dot(a: Vector3, b: Vector3) -> Fraction:
 
 
 def _cross(a: Vector3, b: Vector3) -> Vector3:
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+    return (
+        a[1] * b[2] - a[2] * b[1],
+        a[2] * b[0] - a[0] * b[2],
+        a[0] * b[1] - a[1] * b[0],
+    )
 
 
 Vector: TypeAlias = tuple[Fraction, Fraction, Fraction]
 """Exponents of N, d and epsilon in a monomial, or a direction of growth."""
 
 LETTERS: Final = ("N", "d", "epsilon")
-HIDDEN: Final = ("G", "L", "R", "K", "delta")  # What O~ hides besides logarithms, as the transcriptions say.
-NONE: Final[Vector] = (Fraction(0), Fraction(0), Fraction(0))  # A constant, such as the trivial bound G.
+# What O~ hides besides logarithms, as the transcriptions say.
+HIDDEN: Final = ("G", "L", "R", "K", "delta")
+# A constant, such as the trivial bound G.
+NONE: Final[Vector] = (Fraction(0), Fraction(0), Fraction(0))
 
 
 def monomials(node: Formula, exponents: Mapping[str, Vector]) -> set[Vector]:
@@ -146,13 +185,19 @@ def monomials(node: Formula, exponents: Mapping[str, Vector]) -> set[Vector]:
         case Bin("+", left, right):
             return monomials(left, exponents) | monomials(right, exponents)
         case Bin("*", left, right):
-            return {_plus(u, v) for u in monomials(left, exponents) for v in monomials(right, exponents)}
+            return {
+                _plus(u, v)
+                for u in monomials(left, exponents)
+                for v in monomials(right, exponents)
+            }
         case Bin("/", left, right):
             divisor = monomial(right, exponents)
             return {minus(u, divisor) for u in monomials(left, exponents)}
         case Bin("**", base, power) if not free_names(power):
             return {_times(monomial(base, exponents), _number(power))}
-    raise ValueError(f"{to_text(node)} must be a sum of products of powers of {', '.join(exponents)}.")
+    raise ValueError(
+        f"{to_text(node)} must be a sum of products of powers of {', '.join(exponents)}."
+    )
 
 
 def monomial(node: Formula, exponents: Mapping[str, Vector]) -> Vector:
@@ -167,14 +212,22 @@ def exponents_of(statement: Statement) -> dict[str, Vector]:
     """Return the exponents of every symbol that a statement defines; if it defines epsilon by T, also those of T."""
     one = Fraction(1)
     zero = Fraction(0)
-    unit: dict[str, Vector] = {"N": (one, zero, zero), "d": (zero, one, zero), "epsilon": (zero, zero, one)}
+    unit: dict[str, Vector] = {
+        "N": (one, zero, zero),
+        "d": (zero, one, zero),
+        "epsilon": (zero, zero, one),
+    }
     exponents = unit | dict.fromkeys(HIDDEN, NONE)
     for name, value in statement.let:
         if name not in LETTERS:
             exponents[name] = monomial(value, exponents)
             continue
-        # epsilon = T^p rest, so T = (epsilon/rest)^(1/p). T does not depend on other symbols.
-        (power,) = {u[0] for u in monomials(value, dict.fromkeys(exponents, NONE) | {"T": unit["N"]})}
+        # epsilon = T^p rest, so T = (epsilon/rest)^(1/p). T does not depend on other
+        # symbols.
+        (power,) = {
+            u[0]
+            for u in monomials(value, dict.fromkeys(exponents, NONE) | {"T": unit["N"]})
+        }
         rest = monomial(value, exponents | {"T": NONE})
         exponents["T"] = _times(minus(unit[name], rest), 1 / power)
     return exponents
@@ -183,15 +236,25 @@ def exponents_of(statement: Statement) -> dict[str, Vector]:
 def cone(statement: Statement) -> tuple[Vector, ...]:
     """Return the normals of the cone of directions in which a statement's conditions and its symbols' domains hold."""
     exponents = exponents_of(statement)
-    letters = [name for name in ("N", "d", "T") if name in exponents and name in statement.domains]
+    letters = [
+        name
+        for name in ("N", "d", "T")
+        if name in exponents and name in statement.domains
+    ]
     conditions = [c for name in letters for c in statement.domains[name].constraints]
-    normals = dict.fromkeys(n for c in (*conditions, *statement.requires) for n in _normals(c, exponents))
+    normals = dict.fromkeys(
+        n for c in (*conditions, *statement.requires) for n in _normals(c, exponents)
+    )
     return tuple(normal for normal in normals if normal != NONE)
 
 
 def _normals(condition: Compare, exponents: Mapping[str, Vector]) -> Iterable[Vector]:
     for link in links(condition):
-        small, large = (link.left, link.right) if link.op in {"<", "<="} else (link.right, link.left)
+        small, large = (
+            (link.left, link.right)
+            if link.op in {"<", "<="}
+            else (link.right, link.left)
+        )
         if small == Num(Fraction(0)):
             continue  # every power is positive
         yield minus(monomial(large, exponents), monomial(small, exponents))

@@ -1,18 +1,19 @@
 """Exact worst-case sensitivity of every node of Algorithms 1 and 2, and the visits of one example that cause it.
 
-Visits: at which steps one example is used, which weight these visits have in a node, and how many nodes of the tree
-they reach.
+Visits: at which steps one example is used, which weight these visits have in a node,
+and how many nodes of the tree they reach.
 
-Epoch e = 0, 1, ... has the steps eN + 1 .. (e+1)N and visits every example once: at any place ("fresh"), or at the same
-place in all epochs ("once"). A visit at step t enters the node [y, z] with the weight ``(1-alpha)**(z - t)``, so late
-visits weigh most. In both orderings there is a pattern whose every visit is at least as late as in any other pattern. A
-node of level b is a dyadic interval [a 2^b + 1, (a + 1) 2^b] inside {1, .., T}. NOTES_sensitivity.md has the proofs, in
-its sections 1 and 4.
+Epoch e = 0, 1, ... has the steps eN + 1 .. (e+1)N and visits every example once: at any
+place ("fresh"), or at the same place in all epochs ("once"). A visit at step t enters
+the node [y, z] with the weight ``(1-alpha)**(z - t)``, so late visits weigh most. In
+both orderings there is a pattern whose every visit is at least as late as in any other
+pattern. A node of level b is a dyadic interval [a 2^b + 1, (a + 1) 2^b] inside {1, ..,
+T}. NOTES_sensitivity.md has the proofs, in its sections 1 and 4.
 
 Sensitivity holds all earlier releases fixed.
 
-Two neighbours differ in one example. A node adds up one term per visit of that example, weighted by the decay; a term
-moves by at most
+Two neighbours differ in one example. A node adds up one term per visit of that example,
+weighted by the decay; a term moves by at most
 
     2 G                      gradients themselves (f of Algorithm 1, G of Algorithm 2),
     2 L eta N                differences of gradients at two consecutive anchors (Delta), N steps apart,
@@ -27,7 +28,16 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpverify.shared_types import ORDERINGS, Ordering
-from dpverify.symbolic.exact.numbers import ONE, ZERO, Exact, Value, power, to_ball, to_exact, to_value
+from dpverify.symbolic.exact.numbers import (
+    ONE,
+    ZERO,
+    Exact,
+    Value,
+    power,
+    to_ball,
+    to_exact,
+    to_value,
+)
 
 
 def epoch_of(t: int, N: int) -> int:
@@ -38,7 +48,9 @@ def epoch_of(t: int, N: int) -> int:
 def check_node(start: int, end: int, N: int, ordering: str) -> None:
     """Raise ValueError for an invalid node or ordering."""
     if not 1 <= start <= end:
-        raise ValueError(f"start and end must satisfy 1 <= start <= end, got start={start}, end={end}.")
+        raise ValueError(
+            f"start and end must satisfy 1 <= start <= end, got start={start}, end={end}."
+        )
     if N < 1:
         raise ValueError(f"N must be at least 1, got N={N}.")
     if ordering not in ORDERINGS:
@@ -61,7 +73,15 @@ def latest_visits(start: int, end: int, N: int, ordering: Ordering) -> list[int]
     return [end, *((epoch_of(end, N) - j) * N for j in range(count - 1))]
 
 
-def decay_sum(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering, *, visits: int | None = None) -> Exact:
+def decay_sum(
+    start: int,
+    end: int,
+    alpha: Fraction,
+    N: int,
+    ordering: Ordering,
+    *,
+    visits: int | None = None,
+) -> Exact:
     """Sum the weights of at most ``visits`` latest visits: a node's sensitivity in units of one term's."""
     if not 0 < alpha <= 1:
         raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")
@@ -70,7 +90,8 @@ def decay_sum(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering,
     decay = 1 - alpha
     if ordering == "once" or count == 0:
         return to_exact(geometric(power(decay, N), decay, N, count))
-    since = end - epoch_of(end, N) * N  # steps from the end of the previous epoch to the end of the node
+    # steps from the end of the previous epoch to the end of the node
+    since = end - epoch_of(end, N) * N
     earlier = geometric(power(decay, N), decay, N, count - 1)
     return to_exact(ONE + power(decay, since) * earlier)
 
@@ -97,7 +118,9 @@ def level_visits(T: int, N: int, level: int, *, after: int = 0) -> int:
     """
     _check(T, N)
     if level < 0 or after < 0:
-        raise ValueError(f"level and after must be at least 0, got level={level}, after={after}.")
+        raise ValueError(
+            f"level and after must be at least 0, got level={level}, after={after}."
+        )
     # the nodes have the steps first + 1 .. last
     first = after >> level << level
     last = T >> level << level
@@ -130,10 +153,15 @@ def visits_later(T: int, N: int, ordering: Ordering) -> int:
     if ordering == "fresh":
         return sum(level_visits(T, N, level, after=2 * N) for level in levels)
     spans = [(2 * N >> b << b, T >> b << b) for b in levels if T >> b > 2 * N >> b]
-    long = sum((last - first) >> b for b, (first, last) in enumerate(spans) if 1 << b > N)
-    short = spans[: N.bit_length()]  # levels of nodes of at most N steps, which have at most one visit each
+    long = sum(
+        (last - first) >> b for b, (first, last) in enumerate(spans) if 1 << b > N
+    )
+    # levels of nodes of at most N steps, which have at most one visit each
+    short = spans[: N.bit_length()]
     places = {1} | {first % N + 1 for first, _ in short}
-    counts = (sum((last - p) // N - (first - p) // N for first, last in short) for p in places)
+    counts = (
+        sum((last - p) // N - (first - p) // N for first, last in short) for p in places
+    )
     return long + max(counts)
 
 
@@ -155,7 +183,10 @@ def reached_nodes(T: int, N: int, *, after: int = 0, used_only: bool = False) ->
             gains = _gains(x, T, after, used_only)
             entered = (x ^ begin).bit_length() - 1
             left = (x ^ end).bit_length() - 1
-            reached = max(count + gains[min(max(bit, entered), top)] for bit, count in best.items())
+            reached = max(
+                count + gains[min(max(bit, entered), top)]
+                for bit, count in best.items()
+            )
             following[left] = max(following.get(left, 0), reached)
         best = following
     return max(best.values())
@@ -178,17 +209,32 @@ def _check(T: int, N: int) -> None:
 
 
 def momentum_sensitivity(
-    start: int, end: int, alpha: Fraction, N: int, lipschitz: Fraction, ordering: Ordering
+    start: int,
+    end: int,
+    alpha: Fraction,
+    N: int,
+    lipschitz: Fraction,
+    ordering: Ordering,
 ) -> Exact:
     """Return the worst-case sensitivity of Algorithm 1's node f_[start, end] (``tran2022:theorem-4-sensitivity``)."""
-    return to_exact(to_value(2 * alpha * lipschitz) * to_value(decay_sum(start, end, alpha, N, ordering)))
+    return to_exact(
+        to_value(2 * alpha * lipschitz)
+        * to_value(decay_sum(start, end, alpha, N, ordering))
+    )
 
 
 def gradient_sensitivity(
-    start: int, end: int, alpha: Fraction, N: int, lipschitz: Fraction, ordering: Ordering
+    start: int,
+    end: int,
+    alpha: Fraction,
+    N: int,
+    lipschitz: Fraction,
+    ordering: Ordering,
 ) -> Exact:
     """Return the worst-case sensitivity of Algorithm 2's G node [start, end] (``tran2022:theorem-8-sensitivity-g``)."""
-    return to_exact(to_value(2 * lipschitz) * to_value(decay_sum(start, end, alpha, N, ordering)))
+    return to_exact(
+        to_value(2 * lipschitz) * to_value(decay_sum(start, end, alpha, N, ordering))
+    )
 
 
 def difference_sensitivity(
@@ -209,29 +255,48 @@ def difference_sensitivity(
     """
     check_node(start, end, N, ordering)
     if start <= N:
-        raise ValueError(f"start must be above N for a Delta node, got start={start}, N={N}.")
+        raise ValueError(
+            f"start must be above N for a Delta node, got start={start}, N={N}."
+        )
     jump = 2 * eta * N * smoothness
     count = most_visits(start, end, N, ordering)
     if lipschitz is None or jump == 0 or 4 * lipschitz >= count * jump:
-        return to_exact(to_value(jump) * to_value(decay_sum(start, end, alpha, N, ordering)))
+        return to_exact(
+            to_value(jump) * to_value(decay_sum(start, end, alpha, N, ordering))
+        )
     visit_count, part = divmod(4 * lipschitz, jump)
-    latest = to_value(decay_sum(start, end, alpha, N, ordering, visits=int(visit_count)))
-    one_more = to_value(decay_sum(start, end, alpha, N, ordering, visits=int(visit_count) + 1))
+    latest = to_value(
+        decay_sum(start, end, alpha, N, ordering, visits=int(visit_count))
+    )
+    one_more = to_value(
+        decay_sum(start, end, alpha, N, ordering, visits=int(visit_count) + 1)
+    )
     return to_exact(to_value(jump) * latest + to_value(part) * (one_more - latest))
 
 
 def drift_sensitivity(
-    start: int, end: int, alpha: Fraction, N: int, eta: Fraction, smoothness: Fraction, ordering: Ordering
+    start: int,
+    end: int,
+    alpha: Fraction,
+    N: int,
+    eta: Fraction,
+    smoothness: Fraction,
+    ordering: Ordering,
 ) -> Exact:
     """Return the worst-case sensitivity of Algorithm 2's r node [start, end] (``tran2022:theorem-8-sensitivity-r``).
 
     With a Lipschitz constant G it is an upper bound; a straight path attains it where
     ``L*eta*(end - 1 - first) <= 2*G`` and first + 1 is the first step of the node's first epoch.
     """
-    return to_exact(to_value(2 * eta * smoothness) * _largest(_drift_sums(start, end, alpha, N, ordering)))
+    return to_exact(
+        to_value(2 * eta * smoothness)
+        * _largest(_drift_sums(start, end, alpha, N, ordering))
+    )
 
 
-def drift_visits(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering) -> list[int]:
+def drift_visits(
+    start: int, end: int, alpha: Fraction, N: int, ordering: Ordering
+) -> list[int]:
     """Return the steps of an r node's worst pattern, last first: the latest visits, or the last steps of the epochs."""
     sums = _drift_sums(start, end, alpha, N, ordering)
     if len(sums) == 2 and sums[1] > sums[0]:
@@ -239,7 +304,9 @@ def drift_visits(start: int, end: int, alpha: Fraction, N: int, ordering: Orderi
     return latest_visits(start, end, N, ordering)
 
 
-def _drift_sums(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering) -> list[Value]:
+def _drift_sums(
+    start: int, end: int, alpha: Fraction, N: int, ordering: Ordering
+) -> list[Value]:
     """Return weighted sums of (p - 1) over the candidates for the worst pattern, in the order of ``drift_visits``."""
     if not 0 < alpha <= 1:
         raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")
@@ -249,12 +316,18 @@ def _drift_sums(start: int, end: int, alpha: Fraction, N: int, ordering: Orderin
     ratio = power(decay, N)
     far = to_value(N - 1)
     if ordering == "fresh":
-        return [to_value(since - 1) + far * power(decay, since) * geometric(ratio, decay, N, count - 1)]
+        return [
+            to_value(since - 1)
+            + far * power(decay, since) * geometric(ratio, decay, N, count - 1)
+        ]
     latest = to_value(since - 1) * geometric(ratio, decay, N, count)
     whole_epochs = end // N - (start - 1) // N
     if since == N or not whole_epochs:
         return [latest]
-    return [latest, far * power(decay, since) * geometric(ratio, decay, N, whole_epochs)]
+    return [
+        latest,
+        far * power(decay, since) * geometric(ratio, decay, N, whole_epochs),
+    ]
 
 
 def _largest(values: list[Value]) -> Value:

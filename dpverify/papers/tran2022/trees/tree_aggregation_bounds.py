@@ -1,12 +1,15 @@
 """Tree aggregation, exactly: the nodes that COMPOSE returns, their decay, and the privacy of noisy answers.
 
-Algorithm 3 in closed form gives the number of nodes that COMPOSE returns, and their decay.
+Algorithm 3 in closed form gives the number of nodes that COMPOSE returns, and their
+decay.
 
-COMPOSE(a, b) is arithmetic on the bits of ``x = a - 1`` and ``y = b``. Let ``j`` be the highest bit in which they
-differ. Going up from x to the multiple of ``2**j`` between them takes one node per set bit of
-``p = 2**j - (x mod 2**j)``. Going on to y takes one node per set bit of ``v = y mod 2**j`` (NOTES.md has the proof).
+COMPOSE(a, b) is arithmetic on the bits of ``x = a - 1`` and ``y = b``. Let ``j`` be the
+highest bit in which they differ. Going up from x to the multiple of ``2**j`` between
+them takes one node per set bit of ``p = 2**j - (x mod 2**j)``. Going on to y takes one
+node per set bit of ``v = y mod 2**j`` (NOTES.md has the proof).
 
-Theorem 10 and the following conversion are about the aggregation mechanism of Algorithm 5.
+Theorem 10 and the following conversion are about the aggregation mechanism of Algorithm
+5.
 
 It releases Gaussian queries one after the other. For a neighbour that touches V of them and moves each by its whole
 sensitivity, the privacy loss is Gaussian with mean ``mu**2/2`` and variance ``mu**2``, where ``mu = rho*sqrt(V)``. So
@@ -54,9 +57,13 @@ def compose_count(a: int, b: int) -> int:
     return (block - x % block).bit_count() + (b % block).bit_count()
 
 
-def count_nodes(last: str, first: str = "") -> Callable[[Mapping[str, Fraction], object], Fraction]:
+def count_nodes(
+    last: str, first: str = ""
+) -> Callable[[Mapping[str, Fraction], object], Fraction]:
     """Return a left side that counts COMPOSE's nodes from the step of symbol ``first``, or 1, to that of ``last``."""
-    return lambda point, _: Fraction(compose_count(int(point[first]) if first else 1, int(point[last])))
+    return lambda point, _: Fraction(
+        compose_count(int(point[first]) if first else 1, int(point[last]))
+    )
 
 
 def squared_decay_sum(t: int, alpha: Fraction) -> Exact:
@@ -108,7 +115,9 @@ def gaussian_renyi(z: Fraction, shift: Fraction, scale: Fraction) -> Fraction:
     return z * shift**2 / (2 * scale**2)
 
 
-def aggregation_renyi(z: Fraction, rho: Fraction, touched: Sequence[Fraction]) -> Fraction:
+def aggregation_renyi(
+    z: Fraction, rho: Fraction, touched: Sequence[Fraction]
+) -> Fraction:
     """Return Algorithm 5's Renyi divergence if touched queries move by these fractions of their sensitivity."""
     for part in touched:
         if not 0 <= part <= 1:

@@ -13,7 +13,12 @@ from itertools import combinations
 
 from dpverify.ledger.formula import Formula
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.run_time.orders_bounds import Vector, exponents_of, minus, monomials
+from dpverify.papers.tran2022.run_time.orders_bounds import (
+    Vector,
+    exponents_of,
+    minus,
+    monomials,
+)
 
 
 def dot(u: Vector, v: Vector) -> Fraction:
@@ -28,8 +33,8 @@ def exponent(terms: Iterable[Vector], direction: Vector) -> Fraction:
 
 def rays(terms: Sequence[Vector], cone: Sequence[Vector]) -> list[Vector]:
     """Return the directions that decide how sums of monomials compare on a pointed cone, given by its normals."""
-    # Each direction is the intersection of two planes: faces of the cone, and planes on which two monomials are equal.
-    # Both sides are linear between these directions.
+    # Each direction is the intersection of two planes: faces of the cone, and planes on
+    # which two monomials are equal. Both sides are linear between these directions.
     planes = [*cone, *(minus(u, v) for u, v in combinations(dict.fromkeys(terms), 2))]
     directions: dict[Vector, None] = {}
     for u, v in combinations(planes, 2):
@@ -45,7 +50,11 @@ def rays(terms: Sequence[Vector], cone: Sequence[Vector]) -> list[Vector]:
 
 
 def _cross(u: Vector, v: Vector) -> Vector:
-    return u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]
+    return (
+        u[1] * v[2] - u[2] * v[1],
+        u[2] * v[0] - u[0] * v[2],
+        u[0] * v[1] - u[1] * v[0],
+    )
 
 
 def left_terms(statement: Statement) -> set[Vector]:

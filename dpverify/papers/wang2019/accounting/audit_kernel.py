@@ -30,9 +30,13 @@ class FullLength:
         """Write the mean of the batch's clipped gradients into ``out``."""
         out[:] = RUN.lipschitz * self._signs[batch].mean()
 
-    def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
+    def change(
+        self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector
+    ) -> None:
         """Write the mean of gamma times gradients and 1 - gamma times their changes, both clipped, into ``out``."""
-        out[:] = (gamma * RUN.lipschitz + (1.0 - gamma) * RUN.zeta) * self._signs[batch].mean()
+        out[:] = (gamma * RUN.lipschitz + (1.0 - gamma) * RUN.zeta) * self._signs[
+            batch
+        ].mean()
 
 
 def datasets() -> tuple[Vector, Vector]:
@@ -48,8 +52,16 @@ def mechanism(signs: Vector, rng: Generator, size: int) -> Matrix:
     """
     std_0, std = RUN.deviations(NOISE)
     steps = size * RUN.steps + 1
-    parameters = SrmParameters(steps, RUN.batch_0, RUN.batch, RUN.gamma, RUN.zeta, 1.0, std_0, std)
-    run = DpSrm(FullLength(signs), RUN.examples, np.zeros(1), parameters, seed=int(rng.integers(1 << 62)))
+    parameters = SrmParameters(
+        steps, RUN.batch_0, RUN.batch, RUN.gamma, RUN.zeta, 1.0, std_0, std
+    )
+    run = DpSrm(
+        FullLength(signs),
+        RUN.examples,
+        np.zeros(1),
+        parameters,
+        seed=int(rng.integers(1 << 62)),
+    )
     estimates = np.empty(steps)
     for t in range(steps):
         run.advance(1)
@@ -59,7 +71,9 @@ def mechanism(signs: Vector, rng: Generator, size: int) -> Matrix:
 
 def log_ratio(outputs: Matrix) -> Vector:
     """Return the logarithm of the likelihood of the second data set over that of the first, a sum over steps."""
-    return log_ratio_of((outputs + RUN.length) * RUN.batch / (2.0 * RUN.length), RUN.steps_at(NOISE)[-1])
+    return log_ratio_of(
+        (outputs + RUN.length) * RUN.batch / (2.0 * RUN.length), RUN.steps_at(NOISE)[-1]
+    )
 
 
 def certified(delta: float) -> Bounds:

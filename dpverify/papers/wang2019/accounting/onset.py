@@ -35,7 +35,11 @@ def best_beta(cell: OnsetSetting) -> float:
 def printed_cost(cell: OnsetSetting) -> float:
     """Return k for the noise of Theorem 4.1."""
     beta = best_beta(cell)
-    return 14.0 * (-math.log(cell.delta) / ((1.0 - beta) * cell.epsilon) + 1.0) / (beta * cell.epsilon)
+    return (
+        14.0
+        * (-math.log(cell.delta) / ((1.0 - beta) * cell.epsilon) + 1.0)
+        / (beta * cell.epsilon)
+    )
 
 
 def needed_cost(cell: OnsetSetting) -> float:

@@ -1,13 +1,16 @@
 """Releases and budgets of DP-SRM and its baselines, and the noise that the paper prints for them.
 
-An estimate is (1 - gamma) times the previous one, which is known, plus a mean over the batch of one vector of each
-example, gamma grad f_i(theta^t) + (1 - gamma) (grad f_i(theta^t) - grad f_i(theta^t-1)), plus noise. The lengths of the
-vectors are at most C = gamma G + (1 - gamma) zeta, those of the first estimate at most G. So the steps are those of
-``dpverify.privacy.batches``. The box and the theorems choose the deviations sigma_0 = 2 G k/n and sigma = 2 C k/n with
-one number k, the noise in units of the sensitivity of the mean over all data. In units of the sensitivity of a batch of
-b, the noise is k b/n. Clipping (Remark 4.3) has C_1 in place of G and C_2 in place of zeta, and attains C at each step.
-Gradients that are Lipschitz and smooth attain it at one step, but not at many in a row. So the bounds hold for both,
-and only clipped runs attain them.
+An estimate is (1 - gamma) times the previous one, which is known, plus a mean over the
+batch of one vector of each example, gamma grad f_i(theta^t) + (1 - gamma) (grad
+f_i(theta^t) - grad f_i(theta^t-1)), plus noise. The lengths of the vectors are at most
+C = gamma G + (1 - gamma) zeta, those of the first estimate at most G. So the steps are
+those of ``dpverify.privacy.batches``. The box and the theorems choose the deviations
+sigma_0 = 2 G k/n and sigma = 2 C k/n with one number k, the noise in units of the
+sensitivity of the mean over all data. In units of the sensitivity of a batch of b, the
+noise is k b/n. Clipping (Remark 4.3) has C_1 in place of G and C_2 in place of zeta,
+and attains C at each step. Gradients that are Lipschitz and smooth attain it at one
+step, but not at many in a row. So the bounds hold for both, and only clipped runs
+attain them.
 
 The budget of DP-AGD is a budget of zero-concentrated DP, as printed or as certified. The rule for its choices and
 directions is that of its authors.
@@ -22,8 +25,18 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from dpverify.kernels import check
-from dpverify.privacy.batches import MOST_STEPS, BatchSteps, batch_epsilon, check_delta, least_factor
-from dpverify.privacy.growing_budget import GrowingBudget, classic_budget, largest_budget
+from dpverify.privacy.batches import (
+    MOST_STEPS,
+    BatchSteps,
+    batch_epsilon,
+    check_delta,
+    least_factor,
+)
+from dpverify.privacy.growing_budget import (
+    GrowingBudget,
+    classic_budget,
+    largest_budget,
+)
 from dpverify.privacy.participation import Bounds
 
 if TYPE_CHECKING:
@@ -52,9 +65,14 @@ class BatchRun:
         n = check.whole(1, MOST_STEPS, examples=self.examples)
         check.whole(1, MOST_STEPS, steps=self.steps)
         check.whole(1, n, parties=self.parties)
-        for size in (check.whole(1, n, batch=self.batch), check.whole(1, n, batch_0=self.batch_0)):
+        for size in (
+            check.whole(1, n, batch=self.batch),
+            check.whole(1, n, batch_0=self.batch_0),
+        ):
             if size < n and size % self.parties:
-                raise check.ArgumentError("parties", self.parties, f"must divide the batches, {size} is one")
+                raise check.ArgumentError(
+                    "parties", self.parties, f"must divide the batches, {size} is one"
+                )
         check.proportion(gamma=self.gamma)
         check.positive(zeta=self.zeta)
         check.positive(lipschitz=self.lipschitz)
@@ -72,10 +90,15 @@ class BatchRun:
 
     def steps_at(self, noise: float) -> list[BatchSteps]:
         """Return all releases of the box for k = ``noise``: for DP-SRM one first estimate, and T later ones."""
-        later = BatchSteps(self.rate(self.batch), noise * self.batch / self.examples, self.steps)
+        later = BatchSteps(
+            self.rate(self.batch), noise * self.batch / self.examples, self.steps
+        )
         if self.kind != "recursive":
             return [later]
-        return [BatchSteps(self.rate(self.batch_0), noise * self.batch_0 / self.examples), later]
+        return [
+            BatchSteps(self.rate(self.batch_0), noise * self.batch_0 / self.examples),
+            later,
+        ]
 
     def deviations(self, noise: float) -> tuple[float, float]:
         """Return sigma_0 and sigma, standard deviations of a coordinate, for k = ``noise``."""
@@ -83,11 +106,13 @@ class BatchRun:
         return unit * self.lipschitz, unit * self.length
 
 
-def printed_noise(run: BatchRun, epsilon: float, delta: float, beta: float, *, box: bool) -> float:
+def printed_noise(
+    run: BatchRun, epsilon: float, delta: float, beta: float, *, box: bool
+) -> float:
     """Return k as Algorithms 1 and 2 print it (``box``), which divides by epsilon^2, or as Theorems 4.1 and 5.1 do."""
-    return math.sqrt(3.5 * run.steps * printed_order(epsilon, delta, beta) / beta / epsilon) / (
-        math.sqrt(epsilon) if box else 1.0
-    )
+    return math.sqrt(
+        3.5 * run.steps * printed_order(epsilon, delta, beta) / beta / epsilon
+    ) / (math.sqrt(epsilon) if box else 1.0)
 
 
 def printed_order(epsilon: float, delta: float, beta: float) -> float:
@@ -95,7 +120,9 @@ def printed_order(epsilon: float, delta: float, beta: float) -> float:
     return -math.log(delta) / ((1.0 - beta) * epsilon) + 1.0
 
 
-def tracked_ratio(examples: int, batch: int, steps: int, epsilon: float, delta: float) -> float:
+def tracked_ratio(
+    examples: int, batch: int, steps: int, epsilon: float, delta: float
+) -> float:
     """Return the ratio of a step's deviation and sensitivity according to section 6.1 and the baselines' papers.
 
     It adds up the Renyi divergences of Lemma 3.7, 3.5 q^2 alpha/s^2 for a step on a fraction q of the data and
@@ -113,14 +140,20 @@ def single_ratio(examples: int, steps: int, epsilon: float, delta: float) -> flo
     """
     n = examples
     T = steps
-    return 0.5 * math.sqrt(32.0 * T * math.log(n / delta) * math.log(1.0 / delta)) / (n * epsilon)
+    return (
+        0.5
+        * math.sqrt(32.0 * T * math.log(n / delta) * math.log(1.0 / delta))
+        / (n * epsilon)
+    )
 
 
 class LemmaCondition(NamedTuple):
     """Conditions of Lemma 3.7 for one kind of step: on sigma'^2, the squared noise over sensitivity, and on alpha."""
 
     ratio: float  # sigma'^2, which must be at least 0.7
-    order: float  # alpha - 1, which must be at most ``most``: 2 sigma'^2 log(1/(tau alpha (1 + sigma'^2)))/3
+    # alpha - 1, which must be at most ``most``: 2 sigma'^2 log(1/(tau alpha (1 +
+    # sigma'^2)))/3
+    order: float
     most: float
 
     @property
@@ -129,11 +162,15 @@ class LemmaCondition(NamedTuple):
         return self.ratio >= 0.7 and self.order <= self.most
 
 
-def lemma_condition(run: BatchRun, batch: int, noise: float, order: float) -> LemmaCondition:
+def lemma_condition(
+    run: BatchRun, batch: int, noise: float, order: float
+) -> LemmaCondition:
     """Evaluate the conditions of Lemma 3.7 for the steps with this batch."""
     ratio = (noise * batch / run.examples) ** 2
     tau = batch / run.examples
-    return LemmaCondition(ratio, order - 1.0, 2.0 * ratio * -math.log(tau * order * (1.0 + ratio)) / 3.0)
+    return LemmaCondition(
+        ratio, order - 1.0, 2.0 * ratio * -math.log(tau * order * (1.0 + ratio)) / 3.0
+    )
 
 
 class AccountedNoise(NamedTuple):
@@ -172,7 +209,13 @@ MOST_PARTS = 1000
 
 
 def agd_parameters(
-    epsilon: float, delta: float, parts: float, steps: int, clip: float = 1.0, *, printed: bool
+    epsilon: float,
+    delta: float,
+    parts: float,
+    steps: int,
+    clip: float = 1.0,
+    *,
+    printed: bool,
 ) -> AgdParameters:
     """Return DP-AGD's parameters: ``parts`` choices share half of epsilon, as e-DP; the direction's budget follows.
 
@@ -183,7 +226,8 @@ def agd_parameters(
     rho = (classic_budget if printed else largest_budget)(epsilon, delta)
     choice = 0.5 * (0.5 * epsilon / parts) ** 2
     direction = choice / (2.0 * math.log(1.25 / delta))  # as in the authors' program
-    from dpverify.papers.wang2019.algorithms.baselines import AgdParameters  # imported here because it loads numba
+    # imported here because it loads numba
+    from dpverify.papers.wang2019.algorithms.baselines import AgdParameters
 
     return AgdParameters(steps, rho, direction, choice, clip)
 
@@ -191,4 +235,6 @@ def agd_parameters(
 def spends(parameters: AgdParameters, examples: int) -> GrowingBudget:
     """Return the releases of a run, for ``shared_epsilon``."""
     p = parameters
-    return GrowingBudget(p.rho, p.rho_direction, p.rho_choice, p.growth, p.candidates, examples, p.steps)
+    return GrowingBudget(
+        p.rho, p.rho_direction, p.rho_choice, p.growth, p.candidates, examples, p.steps
+    )

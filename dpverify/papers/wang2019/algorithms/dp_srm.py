@@ -4,8 +4,9 @@
     theta^t+1 = theta^t - eta_t v_p^t,                                eta_t = min(zeta/(L |v_p^t|), 1/(2L))
     v_p^t+1   = mean over B_t+1 of (grad f_i(theta^t+1) - (1 - gamma) grad f_i(theta^t)) + (1 - gamma) v_p^t + u^t+1
 
-Each batch is drawn without replacement, and the output is one of theta^0, ..., theta^(T-1), with equal probability. The
-box releases v_p^T last, but no line uses it; this implementation does not compute it.
+Each batch is drawn without replacement, and the output is one of theta^0, ...,
+theta^(T-1), with equal probability. The box releases v_p^T last, but no line uses it;
+this implementation does not compute it.
 
 DDP-SRM (Algorithm 2) is Algorithm 1 where each of m parties holds examples of its own. Each party draws b_j of its own
 examples. The sum over all batches and the noise are made inside a multi-party computation, which opens v_p^t and
@@ -50,10 +51,12 @@ class SrmParameters:
     smoothness : float
         L, above 0.
     std_0, std : float
-        sigma_0 and sigma, deviations of a coordinate of the noise of the first estimate and of the others; at least 0.
+        sigma_0 and sigma, deviations of a coordinate of the noise of the first estimate
+        and of the others; at least 0.
     parties : int
-        m, at least 1: number of parties that hold the examples, split in order and as evenly as possible. Each party
-        draws equally many of its examples for a batch (Algorithm 2's releases), so b and b_0 are n or multiples of m.
+        m, at least 1: number of parties that hold the examples, split in order and as
+        evenly as possible. Each party draws equally many of its examples for a batch
+        (Algorithm 2's releases), so b and b_0 are n or multiples of m.
 
     Raises
     ------
@@ -97,7 +100,9 @@ def srm_move(zeta: float, smoothness: float, v: Vector, w: Vector, old: Vector) 
 
 
 @step_kernel
-def srm_release(gamma: float, std: float, change: Vector, unit: Vector, v: Vector) -> None:
+def srm_release(
+    gamma: float, std: float, change: Vector, unit: Vector, v: Vector
+) -> None:
     """Do lines 7 and 8: ``v <- change + (1 - gamma) v + std unit``, all of shape (d,)."""
     for j in range(v.shape[0]):
         v[j] = change[j] + (1.0 - gamma) * v[j] + std * unit[j]
@@ -109,7 +114,8 @@ class DpSrm(SampledRun):
     Parameters
     ----------
     oracle : BatchOracle
-        ``RecursiveGradient`` for logistic regression, ``ExampleGradients`` for any function.
+        ``RecursiveGradient`` for logistic regression, ``ExampleGradients`` for any
+        function.
     examples : int
         n.
     start : (d,) array of float
@@ -117,7 +123,8 @@ class DpSrm(SampledRun):
     parameters : SrmParameters
         Parameters of the run.
     seed : int, sequence of int or SeedSequence
-        Noise comes from its stream 1, batches from its stream 4, the choice of the output from its stream 6.
+        Noise comes from its stream 1, batches from its stream 4, the choice of the
+        output from its stream 6.
     tape : (T, d) array of float, optional
         Unit noise of u^0, ..., u^(T-1), instead of noise from the seed.
     keep : bool
@@ -126,8 +133,8 @@ class DpSrm(SampledRun):
     Raises
     ------
     ArgumentError
-        If a batch is larger than n, a shape does not fit, or the kept iterates do not fit in memory; later, if a
-        gradient or the estimate is not finite.
+        If a batch is larger than n, a shape does not fit, or the kept iterates do not
+        fit in memory; later, if a gradient or the estimate is not finite.
 
     Notes
     -----
@@ -143,14 +150,20 @@ class DpSrm(SampledRun):
         check.whole(1, n, batch_0=p.batch_0)
         check.whole(1, n, batch=p.batch)
         if any(size < n and size % p.parties for size in (p.batch_0, p.batch)):
-            raise check.ArgumentError("parties", p.parties, f"must divide b_0 = {p.batch_0} and b = {p.batch}")
+            raise check.ArgumentError(
+                "parties", p.parties, f"must divide b_0 = {p.batch_0} and b = {p.batch}"
+            )
         super().__init__(p.steps, n, start, seed, keep=keep, vectors=4)
         d = len(self._w)
         self._oracle = oracle
         self._tape = None if tape is None else check.array(p.steps, d, tape=tape)
         self._v, self._old, self._change, self._unit = (np.zeros(d) for _ in range(4))
-        self._move = for_types_of(srm_move, p.zeta, p.smoothness, self._v, self._w, self._old)
-        self._release = for_types_of(srm_release, p.gamma, p.std, self._change, self._unit, self._v)
+        self._move = for_types_of(
+            srm_move, p.zeta, p.smoothness, self._v, self._w, self._old
+        )
+        self._release = for_types_of(
+            srm_release, p.gamma, p.std, self._change, self._unit, self._v
+        )
 
     @property
     def v(self) -> Vector:
@@ -160,8 +173,16 @@ class DpSrm(SampledRun):
     def _walk(self, first: int, last: int) -> None:
         for t in range(first, last):
             self._estimate(t)
-            if not self._move(self.parameters.zeta, self.parameters.smoothness, self._v, self._w, self._old):
-                raise check.ArgumentError("v", f"{self._v.max()} at step {t}", "must stay finite")
+            if not self._move(
+                self.parameters.zeta,
+                self.parameters.smoothness,
+                self._v,
+                self._w,
+                self._old,
+            ):
+                raise check.ArgumentError(
+                    "v", f"{self._v.max()} at step {t}", "must stay finite"
+                )
             self._moved(t + 1)
 
     def _estimate(self, t: int) -> None:
@@ -177,7 +198,9 @@ class DpSrm(SampledRun):
         elif (p.std if t else p.std_0) > 0.0:
             self._noise_rng.standard_normal(out=self._unit)
         # before the first estimate, v is 0
-        self._release(p.gamma, p.std if t else p.std_0, self._change, self._unit, self._v)
+        self._release(
+            p.gamma, p.std if t else p.std_0, self._change, self._unit, self._v
+        )
 
     def _batch(self, size: int) -> Indices:
         m = self.parameters.parties
@@ -185,7 +208,10 @@ class DpSrm(SampledRun):
         if m == 1 or size == n:
             return super()._batch(size)
         ends = [n * j // m for j in range(m + 1)]
-        drawn = [a + self._batches.choice(b - a, size // m, replace=False) for a, b in itertools.pairwise(ends)]
+        drawn = [
+            a + self._batches.choice(b - a, size // m, replace=False)
+            for a, b in itertools.pairwise(ends)
+        ]
         return np.concatenate(drawn)
 
 
@@ -199,8 +225,8 @@ class DdpSrm(DpSrm):
     party_sizes : sequence of int
         Number of examples of each party whose rows this process holds, in their order.
     batches : sequence of Generator
-        Generators that draw each such party's batches. Nobody else may know their states, since sampling hides nothing
-        from anyone who does.
+        Generators that draw each such party's batches. Nobody else may know their
+        states, since sampling hides nothing from anyone who does.
     seed : int, sequence of int or SeedSequence
         Noise, if it is made here, and the choice of the output.
     """
@@ -219,15 +245,26 @@ class DdpSrm(DpSrm):
     ) -> None:
         for size in (parameters.batch, parameters.batch_0):
             if size % len(party_sizes):
-                raise check.ArgumentError("batch", size, f"must be a multiple of the {len(party_sizes)} parties")
+                raise check.ArgumentError(
+                    "batch",
+                    size,
+                    f"must be a multiple of the {len(party_sizes)} parties",
+                )
             check.whole(1, min(party_sizes), batch=size // len(party_sizes))
-        super().__init__(oracle, sum(party_sizes), start, parameters, seed=seed, tape=tape, keep=keep)
+        super().__init__(
+            oracle, sum(party_sizes), start, parameters, seed=seed, tape=tape, keep=keep
+        )
         self._holds, self._draws = tuple(party_sizes), tuple(batches)
 
     def _batch(self, size: int) -> Indices:
         first = 0
         drawn = []
         for held, draw in zip(self._holds, self._draws, strict=True):
-            drawn.append(first + draw.choice(held, size // len(self._holds), replace=False, shuffle=False))
+            drawn.append(
+                first
+                + draw.choice(
+                    held, size // len(self._holds), replace=False, shuffle=False
+                )
+            )
             first += held
         return np.concatenate(drawn)

@@ -26,17 +26,27 @@ Matrix: TypeAlias = NDArray[np.float64]
 
 
 def estimator_sensitivity(
-    gamma: Fraction, zeta: Fraction, lipschitz: Fraction, length: Fraction, batch: Fraction
+    gamma: Fraction,
+    zeta: Fraction,
+    lipschitz: Fraction,
+    length: Fraction,
+    batch: Fraction,
 ) -> Fraction:
     """Return how far replacing one example of the batch can move an estimate after a step of this length, exactly.
 
     The gradient's change is at most L times the step, min(zeta, length/2), and two gradients differ by at most 2G. An
     example attains gamma G + (1 - gamma) times the smaller: it has gradient G after the step, in the step's direction.
     """
-    return 2 * (gamma * lipschitz + (1 - gamma) * min(zeta, length / 2, 2 * lipschitz)) / batch
+    return (
+        2
+        * (gamma * lipschitz + (1 - gamma) * min(zeta, length / 2, 2 * lipschitz))
+        / batch
+    )
 
 
-def clipped_sensitivity(gamma: Fraction, clip: Fraction, change_clip: Fraction, batch: Fraction) -> Fraction:
+def clipped_sensitivity(
+    gamma: Fraction, clip: Fraction, change_clip: Fraction, batch: Fraction
+) -> Fraction:
     """Return the sensitivity if gradients are clipped to ``clip`` and their changes to ``change_clip``."""
     return 2 * (gamma * clip + (1 - gamma) * change_clip) / batch
 

@@ -17,8 +17,14 @@ def pair_divergence(order: int, tau: Fraction, ratio: Fraction) -> arb:
     sum over a part of the data is (1 - tau) N(0, s^2) + tau N(1, s^2) against N(0, s^2), in units of the sensitivity.
     The divergence of this pair is exact, and a lower bound on the mechanism's.
     """
-    weights = ((comb(order, k) * tau**k * (1 - tau) ** (order - k), k) for k in range(2, order + 1))
-    moment = sum((ball(w) * ball(k * (k - 1) / (2 * ratio)).expm1() for w, k in weights), start=arb(0))
+    weights = (
+        (comb(order, k) * tau**k * (1 - tau) ** (order - k), k)
+        for k in range(2, order + 1)
+    )
+    moment = sum(
+        (ball(w) * ball(k * (k - 1) / (2 * ratio)).expm1() for w, k in weights),
+        start=arb(0),
+    )
     return moment.log1p() / (order - 1)
 
 
@@ -33,15 +39,22 @@ def pair_divergence_at(order: Fraction, tau: Fraction, ratio: Fraction) -> arb:
 
         def integrand(at: acb, analytic: bool) -> acb:
             x = weight * (((2 * at - 1) / (2 * s)).exp() - 1)
-            return ((1 + x).pow(z, analytic=analytic) - 1 - z * x) * (-at * at / (2 * s)).exp()
+            return ((1 + x).pow(z, analytic=analytic) - 1 - z * x) * (
+                -at * at / (2 * s)
+            ).exp()
 
         reach = 12 * s.sqrt()
-        excess = acb.integral(integrand, -reach, z + reach, rel_tol=arb(2) ** -70).real / (2 * arb.pi() * s).sqrt()
+        excess = (
+            acb.integral(integrand, -reach, z + reach, rel_tol=arb(2) ** -70).real
+            / (2 * arb.pi() * s).sqrt()
+        )
         return excess.log1p() / (z - 1)
 
 
 def composed_moment(
-    order: int, first: tuple[Fraction, Fraction], second: list[tuple[Fraction, Fraction]]
+    order: int,
+    first: tuple[Fraction, Fraction],
+    second: list[tuple[Fraction, Fraction]],
 ) -> tuple[Fraction, list[Fraction]]:
     """Return exact moments of two adaptive steps: joint; of step 1, and of step 2 after each of two outcomes."""
 
@@ -49,5 +62,8 @@ def composed_moment(
         return p**order * q ** (1 - order) + (1 - p) ** order * (1 - q) ** (1 - order)
 
     (p, q), later = first, [moment(*law) for law in second]
-    joint = p**order * q ** (1 - order) * later[0] + (1 - p) ** order * (1 - q) ** (1 - order) * later[1]
+    joint = (
+        p**order * q ** (1 - order) * later[0]
+        + (1 - p) ** order * (1 - q) ** (1 - order) * later[1]
+    )
     return joint, [moment(p, q), *later]

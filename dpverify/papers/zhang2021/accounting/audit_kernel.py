@@ -21,7 +21,8 @@ from dpverify.privacy.participation import Bounds
 EXAMPLES = 4
 BATCH = 2
 RHO = 0.5
-STAGES: Final = stagewise(2, 1, 1, 0.5)  # of 2 and 4 steps, the first half of each with momentum
+# of 2 and 4 steps, the first half of each with momentum
+STAGES: Final = stagewise(2, 1, 1, 0.5)
 STEPS: Final = BatchSteps(BATCH / EXAMPLES, 1.0, sum(stage.steps for stage in STAGES))
 DESCRIPTION: Final = f"{STEPS.count} steps in {len(STAGES)} stages on a worst case, n = {EXAMPLES}, b = {BATCH}"
 
@@ -37,12 +38,21 @@ def mechanism(signs: Vector, rng: Generator, size: int) -> Matrix:
     The runs are stages of one long run: gradients do not depend on the iterate, and a stage begins without momentum.
     """
     sensitivity = 2.0 / BATCH
-    schedule = StageSchedule(STAGES * size, BATCH, RHO, STEPS.noise * sensitivity, "last")
+    schedule = StageSchedule(
+        STAGES * size, BATCH, RHO, STEPS.noise * sensitivity, "last"
+    )
 
     def oracle(w: Vector, batch: Indices, out: Vector) -> None:
         out[:] = signs[batch].mean()
 
-    run = StagedDescent(oracle, EXAMPLES, np.zeros(1), schedule, seed=int(rng.integers(1 << 62)), keep=True)
+    run = StagedDescent(
+        oracle,
+        EXAMPLES,
+        np.zeros(1),
+        schedule,
+        seed=int(rng.integers(1 << 62)),
+        keep=True,
+    )
     run.advance(schedule.steps)
     etas, rhos = schedule.factors(0, schedule.steps)
     moves = np.diff(run.iterates[:, 0])

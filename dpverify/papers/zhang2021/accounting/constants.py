@@ -1,14 +1,17 @@
 r"""The smallest c_2 of Theorems 2.1 and 3.1 at one setting, as an interval; and one c_2 for a whole region, proved.
 
-Theorem 2.1 is about Poisson sampling, where adding or removing one example moves a sum by up to L. Algorithm 1 uses
-batches of fixed size, where replacing one example moves it by up to 2 L. With noise s in units of that sensitivity, the
-bounds of ``dpverify.privacy.batches`` hold for both. With Poisson sampling the neighbours are R and (1-q) R + q R_1,
-where R_1 is one sensitivity from R. Advanced joint convexity bounds H_c by q H_c'(N(1, s^2), N(0, s^2)) in both
-directions, and the pair (A, B) is one of these pairs. So s is the same, and c_2 for batches is twice that for Poisson
+Theorem 2.1 is about Poisson sampling, where adding or removing one example moves a sum
+by up to L. Algorithm 1 uses batches of fixed size, where replacing one example moves it
+by up to 2 L. With noise s in units of that sensitivity, the bounds of
+``dpverify.privacy.batches`` hold for both. With Poisson sampling the neighbours are R
+and (1-q) R + q R_1, where R_1 is one sensitivity from R. Advanced joint convexity
+bounds H_c by q H_c'(N(1, s^2), N(0, s^2)) in both directions, and the pair (A, B) is
+one of these pairs. So s is the same, and c_2 for batches is twice that for Poisson
 sampling.
 
-**One constant.** Let l = log(1/delta), epsilon < c_1 q^2 T, epsilon <= r l, and s = c q sqrt(T l)/epsilon. With u =
-1/s^2, alpha = 1 + kappa l/epsilon and m = c_1 (kappa + r)/c^2 we have u <= c_1 r/c^2 and alpha u <= m.
+**One constant.** Let l = log(1/delta), epsilon < c_1 q^2 T, epsilon <= r l, and s = c q
+sqrt(T l)/epsilon. With u = 1/s^2, alpha = 1 + kappa l/epsilon and m = c_1 (kappa +
+r)/c^2 we have u <= c_1 r/c^2 and alpha u <= m.
 
 1. Let R = A/B, psi(a) = log E_B R^a. As psi(0) = psi(1) = 0, psi(alpha) and psi(1 - alpha), which determine the
 divergences of order alpha of (A, B) and (B, A), are alpha (alpha - 1)/2 times psi'' somewhere in [1 - alpha, alpha].
@@ -36,27 +39,46 @@ from typing import Final, Literal, TypeAlias
 
 from flint import arb
 
-from dpverify.privacy.batches import BatchSteps, batch_epsilon, check_delta, least_factor
+from dpverify.privacy.batches import (
+    BatchSteps,
+    batch_epsilon,
+    check_delta,
+    least_factor,
+)
 from dpverify.privacy.participation import Bounds
 from dpverify.symbolic.exact.numbers import ball
 
 Sampling: TypeAlias = Literal["poisson", "batches"]
 
 SENSITIVITY: Final[dict[Sampling, int]] = {"poisson": 1, "batches": 2}  # in units of L
-PROVEN: Final[dict[Sampling, Fraction]] = {"poisson": Fraction(23, 10), "batches": Fraction(29, 5)}  # at c_1 = r = 1
+# at c_1 = r = 1
+PROVEN: Final[dict[Sampling, Fraction]] = {
+    "poisson": Fraction(23, 10),
+    "batches": Fraction(29, 5),
+}
 KAPPA: Final = Fraction(11, 5)
 ROUNDS: Final = 40  # iterations of step 3
-HALVINGS: Final = 10  # of the interval from too little noise (lower bound) to enough (upper bound)
+# of the interval from too little noise (lower bound) to enough (upper bound)
+HALVINGS: Final = 10
 ROUNDING: Final = 1e-12  # relative error of floats
 
 
-def printed_steps(c_2: float, rate: float, steps: int, epsilon: float, delta: float, sampling: Sampling) -> BatchSteps:
+def printed_steps(
+    c_2: float,
+    rate: float,
+    steps: int,
+    epsilon: float,
+    delta: float,
+    sampling: Sampling,
+) -> BatchSteps:
     """Return all steps of a run, with the noise that Theorem 2.1 or equation 4 requires for this c_2."""
     noise = c_2 * rate * math.sqrt(-steps * math.log(delta)) / epsilon
     return BatchSteps(rate, noise / SENSITIVITY[sampling], steps)
 
 
-def least_constant(rate: float, steps: int, epsilon: float, delta: float, sampling: Sampling) -> Bounds:
+def least_constant(
+    rate: float, steps: int, epsilon: float, delta: float, sampling: Sampling
+) -> Bounds:
     """Return bounds on the smallest c_2 for which all steps are (epsilon, delta)-DP: certified above, attained below.
 
     ``rate`` is the fraction of the data in a batch. The function raises ArgumentError if a number is out of range.
@@ -77,7 +99,13 @@ def least_constant(rate: float, steps: int, epsilon: float, delta: float, sampli
     return Bounds(lower * (1.0 - ROUNDING), upper * (1.0 + ROUNDING), exact=False)
 
 
-def needed(c_2: Fraction, rate: arb, sampling: Sampling, c_1: Fraction = Fraction(1), r: Fraction = Fraction(1)) -> arb:
+def needed(
+    c_2: Fraction,
+    rate: arb,
+    sampling: Sampling,
+    c_1: Fraction = Fraction(1),
+    r: Fraction = Fraction(1),
+) -> arb:
     """Return a bound on epsilon over the promised one, for all T, epsilon and delta of the region and q in ``rate``."""
     c = c_2 / SENSITIVITY[sampling]
     twice = SENSITIVITY[sampling]

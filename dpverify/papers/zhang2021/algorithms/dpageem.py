@@ -1,6 +1,7 @@
 """Algorithms 1 and 2 of the paper, DPageEM, and, with other schedules, its baselines.
 
-    omega_t+1 = omega_t - eta^k (mean over I_t of grad f(omega_t, z_i) + xi_t) + rho_t (omega_t - omega_t-1)
+    omega_t+1 = omega_t - eta^k (mean over I_t of grad f(omega_t, z_i) + xi_t) + rho_t
+    (omega_t - omega_t-1)
 
 Each stage begins without momentum, at the result of the previous stage. Batches are drawn without replacement.
 """
@@ -31,7 +32,8 @@ class StagedDescent(NoisyDescent):
     seed : int, sequence of int or SeedSequence
         Seed of the noise, the batches, and the choice of each stage's result.
     keep : bool
-        Whether to keep all iterates; after the last step of a stage the kept iterate is the stage's result.
+        Whether to keep all iterates; after the last step of a stage the kept iterate is
+        the stage's result.
     """
 
     def __init__(
@@ -40,7 +42,8 @@ class StagedDescent(NoisyDescent):
     ) -> None:  # fmt: skip
         super().__init__(oracle, examples, start, schedule, seed=seed, keep=keep)
         self._ends = schedule.ends
-        self._handed = list(schedule.ends)  # the whole run's step count at each stage's result
+        # the whole run's step count at each stage's result
+        self._handed = list(schedule.ends)
         if schedule.hand_on == "uniform":
             rng = generator(self._seed, HANDED)
             begins = (0, *schedule.ends[:-1])
@@ -54,7 +57,9 @@ class StagedDescent(NoisyDescent):
     def output(self) -> Vector:
         """A copy of omega^K, shape (d,); raises ArgumentError before the last step."""
         if self.t < self._last:
-            raise check.ArgumentError("t", self.t, f"must have reached the last step {self._last}")
+            raise check.ArgumentError(
+                "t", self.t, f"must have reached the last step {self._last}"
+            )
         return self.w
 
     def _walk(self, first: int, last: int) -> None:

@@ -27,11 +27,13 @@ class Stage:
     Attributes
     ----------
     steps, momentum_steps : int
-        T, at least 1, and t_Mon, from 0 to T: momentum is on at the indices t = 1, ..., t_Mon.
+        T, at least 1, and t_Mon, from 0 to T: momentum is on at the indices t = 1, ...,
+        t_Mon.
     eta : float
         Step size, above 0.
     decay : str
-        The j-th step, j = 1, ..., T, has the size eta (``none``), eta/j (``linear``) or eta/sqrt(j) (``root``).
+        The j-th step, j = 1, ..., T, has the size eta (``none``), eta/j (``linear``) or
+        eta/sqrt(j) (``root``).
 
     Raises
     ------
@@ -49,7 +51,9 @@ class Stage:
         check.whole(0, self.steps, momentum_steps=self.momentum_steps)
         check.positive(eta=self.eta)
         if self.decay not in POWERS:
-            raise check.ArgumentError("decay", self.decay, f"must be one of {', '.join(POWERS)}")
+            raise check.ArgumentError(
+                "decay", self.decay, f"must be one of {', '.join(POWERS)}"
+            )
 
 
 @dataclass(frozen=True)
@@ -67,10 +71,12 @@ class StageSchedule:
     std : float
         pi, deviation of a coordinate of the noise on the mean of a batch, at least 0.
     hand_on : str
-        Result of a stage: one of omega_1, ..., omega_T with equal probability (``uniform``), or the ``last`` iterate.
+        Result of a stage: one of omega_1, ..., omega_T with equal probability
+        (``uniform``), or the ``last`` iterate.
     first : int
-        Index t of a stage's first step, whose iterate omega_t is the stage's start: 1 as in the printed loop, or
-        0 as in the arguments. With 1 a stage's start may be its result, and the iterate after its last step never is.
+        Index t of a stage's first step, whose iterate omega_t is the stage's start: 1
+        as in the printed loop, or 0 as in the arguments. With 1 a stage's start may be
+        its result, and the iterate after its last step never is.
 
     Raises
     ------
@@ -92,7 +98,9 @@ class StageSchedule:
             raise check.ArgumentError("rho", self.rho, "must lie in [0, 1)")
         check.not_negative(std=self.std)
         if self.hand_on not in ("uniform", "last"):
-            raise check.ArgumentError("hand_on", self.hand_on, "must be one of uniform, last")
+            raise check.ArgumentError(
+                "hand_on", self.hand_on, "must be one of uniform, last"
+            )
         check.whole(0, 1, first=self.first)
         check.whole(1, MOST_STEPS, steps=self.steps)
 
@@ -116,19 +124,32 @@ class StageSchedule:
             stage = self.stages[place]
             end = min(self.ends[place], last)
             begin = self.ends[place] - stage.steps
-            done = np.arange(at - begin, end - begin, dtype=np.float64)  # number of earlier steps of this stage
-            etas[at - first : end - first] = stage.eta * (done + 1.0) ** -POWERS[stage.decay]
+            # number of earlier steps of this stage
+            done = np.arange(at - begin, end - begin, dtype=np.float64)
+            etas[at - first : end - first] = (
+                stage.eta * (done + 1.0) ** -POWERS[stage.decay]
+            )
             index = done + self.first
-            rhos[at - first : end - first] = self.rho * ((index >= 1) & (index <= stage.momentum_steps))
+            rhos[at - first : end - first] = self.rho * (
+                (index >= 1) & (index <= stage.momentum_steps)
+            )
             at = end
         return etas, rhos
 
 
-def stagewise(stages: int, steps: int, momentum_steps: int, eta: float) -> tuple[Stage, ...]:
+def stagewise(
+    stages: int, steps: int, momentum_steps: int, eta: float
+) -> tuple[Stage, ...]:
     """Return the stages of Theorem 3.2: T^k = 2^k T^0, t_Mon^k = 2^k t_Mon^0, eta^k = eta^0/2^k for k = 1, ..., K."""
     k_most = check.whole(1, stages=stages)
     check.whole(1, steps=steps)
     check.whole(0, steps, momentum_steps=momentum_steps)
     if k_most > 60 or (steps << (k_most + 1)) > MOST_STEPS:
-        raise check.ArgumentError("stages", k_most, f"must leave 2^K T^0 small enough to run, with T^0={steps}")
-    return tuple(Stage(steps << k, momentum_steps << k, eta / 2**k) for k in range(1, k_most + 1))
+        raise check.ArgumentError(
+            "stages",
+            k_most,
+            f"must leave 2^K T^0 small enough to run, with T^0={steps}",
+        )
+    return tuple(
+        Stage(steps << k, momentum_steps << k, eta / 2**k) for k in range(1, k_most + 1)
+    )

@@ -28,7 +28,9 @@ class Quadratic:
     rho: Fraction
     eta: arb  # eta^0
     output: (
-        str  # "loop": a stage starts at omega_1; "arguments": at omega_0 (results are omega_1 .. omega_T); or "last"
+        # "loop": a stage starts at omega_1; "arguments": at omega_0 (results are
+        # omega_1 .. omega_T); or "last"
+        str
     )
 
     def stage(self, k: int) -> tuple[arb, arb]:
@@ -37,8 +39,12 @@ class Quadratic:
         eta = self.eta / 2**k
         momentum_on = self.momentum_steps << k
         if self.output != "loop":
-            momentum_on = min(momentum_on + 1, steps)  # momentum is on at t = 1, ..., t_Mon, and has no effect at t = 0
-        matrix = self._step(eta, Fraction(0)) ** (steps - momentum_on) * self._step(eta, self.rho) ** momentum_on
+            # momentum is on at t = 1, ..., t_Mon, and has no effect at t = 0
+            momentum_on = min(momentum_on + 1, steps)
+        matrix = (
+            self._step(eta, Fraction(0)) ** (steps - momentum_on)
+            * self._step(eta, self.rho) ** momentum_on
+        )
         start = arb_mat([[1, 0], [1, 0], [1, 0], [0, 0], [0, 1]])
         end = matrix * start
         row, by = (0, 1) if self.output == "last" else (3, steps)
@@ -49,20 +55,33 @@ class Quadratic:
         keep = 1 - eta * ball(self.curvature) + ball(rho)
         carried = ball(rho)
         moved = [keep**2, -2 * keep * carried, carried**2, arb(0), eta**2]
-        summed = [arb(1), arb(0), arb(0), arb(1), arb(0)] if self.output == "loop" else [*moved[:3], arb(1), moved[4]]
-        return arb_mat([moved, [keep, -carried, 0, 0, 0], [1, 0, 0, 0, 0], summed, [0, 0, 0, 0, 1]])
+        summed = (
+            [arb(1), arb(0), arb(0), arb(1), arb(0)]
+            if self.output == "loop"
+            else [*moved[:3], arb(1), moved[4]]
+        )
+        return arb_mat(
+            [moved, [keep, -carried, 0, 0, 0], [1, 0, 0, 0, 0], summed, [0, 0, 0, 0, 1]]
+        )
 
     def excess(self, gap: arb, variance: arb) -> arb:
         """Return E[F(omega^K) - F*] for F(omega^0) - F* = gap, with noise of this variance on the whole gradient."""
         mean_excess = gap
         for k in range(1, self.stages + 1):
             factor, added = self.stage(k)
-            mean_excess = factor * mean_excess + ball(self.curvature) / 2 * added * variance
+            mean_excess = (
+                factor * mean_excess + ball(self.curvature) / 2 * added * variance
+            )
         return mean_excess
 
 
 def added_noise_power(
-    steps: int, c_2: Fraction, dimension: int, L: Fraction, delta: Fraction, n_epsilon: Fraction
+    steps: int,
+    c_2: Fraction,
+    dimension: int,
+    L: Fraction,
+    delta: Fraction,
+    n_epsilon: Fraction,
 ) -> arb:
     """Return d pi^2, with pi^2 of equation 4 at equality."""
     scale = ball(c_2**2 * L**2 * dimension * steps / n_epsilon**2)

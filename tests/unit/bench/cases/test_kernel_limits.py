@@ -4,17 +4,26 @@ import numpy as np
 
 from dpverify.bench.cases import kernel_limits as module
 from dpverify.bench.cases.sparse import sparse_problem
-from dpverify.bench.cases.sparse_limits import common_parts, fused_pass, sparse_gradients
+from dpverify.bench.cases.sparse_limits import (
+    common_parts,
+    fused_pass,
+    sparse_gradients,
+)
 from dpverify.kernels.clipping import pad_rows
 from dpverify.kernels.normal import take_words
 from dpverify.kernels.tape import generator, normal_tape
-from dpverify.papers.tran2022.algorithms.tree_noise.stream import noise_from_generator, noise_from_tape
+from dpverify.papers.tran2022.algorithms.tree_noise.stream import (
+    noise_from_generator,
+    noise_from_tape,
+)
 from dpverify.problems.logistic import LogisticRegression, example_gradient
 
 
 def test_all_numbers_are_drawn() -> None:
     rng, other, row = generator(1), generator(1), np.empty(7)
-    assert np.isclose(module.draw_only(rng, 5000), other.standard_normal(5000).sum(), rtol=1e-12)
+    assert np.isclose(
+        module.draw_only(rng, 5000), other.standard_normal(5000).sum(), rtol=1e-12
+    )
     module.draw_rows(rng, 11, row)
     assert np.array_equal(row, other.standard_normal((11, 7))[-1])
 
@@ -32,14 +41,24 @@ def test_literal_sums_are_the_noise() -> None:
     tape = normal_tape(generator(3), 100, 4)
     out = np.empty_like(tape)
     module.literal_sums(tape, 0.3, out)
-    assert np.allclose(out, noise_from_tape(tape, alpha=0.3, scale=1.0), rtol=0, atol=1e-12)
+    assert np.allclose(
+        out, noise_from_tape(tape, alpha=0.3, scale=1.0), rtol=0, atol=1e-12
+    )
 
 
 def test_every_row_is_read_twice_and_every_batch_is_summed() -> None:
     rng = np.random.default_rng(4)
-    x, y, batches = rng.standard_normal((50, 6)), rng.integers(0, 2, 50).astype(float), rng.permutation(50)[:45]
+    x, y, batches = (
+        rng.standard_normal((50, 6)),
+        rng.integers(0, 2, 50).astype(float),
+        rng.permutation(50)[:45],
+    )
     rows = pad_rows(x, y)
-    out, w, first = np.zeros(rows.shape[1]), np.zeros(rows.shape[1]), np.empty(rows.shape[1])
+    out, w, first = (
+        np.zeros(rows.shape[1]),
+        np.zeros(rows.shape[1]),
+        np.empty(rows.shape[1]),
+    )
     module.read_twice(rows, batches, 10, out)
     assert np.allclose(out[:6], 2 * x[batches].sum(axis=0), rtol=1e-12)
     module.clip_batches(rows, batches, 10, w, 0.5, out)
@@ -57,11 +76,19 @@ def test_the_last_gradient_is_there() -> None:
 
 def test_a_fused_pass_is_the_loss_and_its_gradient_and_each_gradient_is_added() -> None:
     problem = sparse_problem(50, 40, 4)
-    w, out, bare = np.linspace(-2, 2, 40), np.empty(40), LogisticRegression(problem.x.dense(), problem.y, lam=0.0)
-    assert np.isclose(fused_pass(problem.x.arrays, problem.y, w, out), bare.loss(w), rtol=1e-13)
+    w, out, bare = (
+        np.linspace(-2, 2, 40),
+        np.empty(40),
+        LogisticRegression(problem.x.dense(), problem.y, lam=0.0),
+    )
+    assert np.isclose(
+        fused_pass(problem.x.arrays, problem.y, w, out), bare.loss(w), rtol=1e-13
+    )
     assert np.allclose(out, bare.gradient(w), rtol=0, atol=1e-14)
     total = np.zeros(40)
-    sparse_gradients(problem.example_gradient, problem.x.arrays, problem.y, np.arange(50), w, total)
+    sparse_gradients(
+        problem.example_gradient, problem.x.arrays, problem.y, np.arange(50), w, total
+    )
     assert np.allclose(total / 50, out, rtol=0, atol=1e-14)
     common_parts(problem.common, problem.lam, 3, w, out)
     assert np.allclose(out, problem.gradient(w) - bare.gradient(w), rtol=0, atol=1e-14)

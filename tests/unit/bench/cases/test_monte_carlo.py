@@ -28,7 +28,12 @@ def test_blocks_are_added_up() -> None:
 
 
 def test_a_target_in_words_is_that_of_its_number() -> None:
-    targets = [target for case in monte_carlo.CASES for target in case.targets if target.words[:1].isdigit()]
+    targets = [
+        target
+        for case in monte_carlo.CASES
+        for target in case.targets
+        if target.words[:1].isdigit()
+    ]
     rates = {target.words: 1 / (target.at_most or 0) for target in targets}
     assert len(rates) == 2
     for words, rate in rates.items():
@@ -36,12 +41,17 @@ def test_a_target_in_words_is_that_of_its_number() -> None:
 
 
 def test_several_threads_are_read_by_the_time_that_passes() -> None:
-    assert [case_of(f"monte-carlo/noise-law-threads-{n}").clock for n in (1, 2)] == ["process", "wall"]
+    assert [case_of(f"monte-carlo/noise-law-threads-{n}").clock for n in (1, 2)] == [
+        "process",
+        "wall",
+    ]
 
 
 @pytest.mark.slow
 @for_each("name", ["engine", "engine-from-the-start"])
-def test_all_tasks_are_done_within_the_time_that_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_tasks_are_done_within_the_time_that_is_told(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(monte_carlo, "WORKERS", 1)
     begin = perf_counter()
     found = told(f"monte-carlo/{name}")

@@ -22,7 +22,12 @@ class OneParty:
     def __init__(self) -> None:
         self.bits: list[int] = []
         self.opened: list[tuple[list[int], str | None]] = []
-        self.mpc = SimpleNamespace(np_random_bits=self._bits, gather=self._wait, input=self._share, output=self._open)
+        self.mpc = SimpleNamespace(
+            np_random_bits=self._bits,
+            gather=self._wait,
+            input=self._share,
+            output=self._open,
+        )
         self._field = SimpleNamespace(array=np.ndarray.tolist)
         self._watch = SimpleNamespace(until=lambda work: work)
 
@@ -66,7 +71,9 @@ def test_shares_of_noise_are_added() -> None:
 
 
 @for_each("size", [1, CHUNK, 2 * CHUNK + 3])
-def test_each_number_takes_256_bits_of_as_many_at_a_time_as_noise_from_bits_makes(size: int) -> None:
+def test_each_number_takes_256_bits_of_as_many_at_a_time_as_noise_from_bits_makes(
+    size: int,
+) -> None:
     session = asked("bits", size)
     assert sum(session.bits) == 256 * size
     assert max(session.bits) == 256 * min(CHUNK, size)

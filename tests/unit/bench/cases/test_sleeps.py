@@ -18,6 +18,8 @@ def test_the_engine_takes_as_long_as_its_blocks_sleep_without_warm_ones(
 
 
 def test_a_run_that_loses_blocks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sleeps.SleepCheck, "blocks", lambda self, context: self.count - 1)
+    monkeypatch.setattr(
+        sleeps.SleepCheck, "blocks", lambda self, context: self.count - 1
+    )
     with pytest.raises(RuntimeError, match="n=7 blocks were run, not 8"):
         sleeps.engine_seconds(5, 1, 3)

@@ -9,7 +9,16 @@ from dpverify.bench.case import GROUPS, BenchCase, load
 from tests.for_each import for_each
 from tests.unit.bench.cases.tiny import TINY, case_of, told
 
-TOLD = ("accounting/", "audit/", "monte-carlo/", "networks/", "parties/", "reconstruction/", "scaling/", "start-up/")
+TOLD = (
+    "accounting/",
+    "audit/",
+    "monte-carlo/",
+    "networks/",
+    "parties/",
+    "reconstruction/",
+    "scaling/",
+    "start-up/",
+)
 """Groups whose forms return what they found: tests of their own hold it against each other, or against the truth."""
 
 WHOLE_RUNS = {("verification", "_budget"), ("verification", "_at_once")}
@@ -23,7 +32,9 @@ def way(group: str, case: BenchCase) -> tuple[str, str]:
 
 def test_every_way_of_preparing_forms_has_a_tiny_case() -> None:
     ways = {way(group, case) for group in GROUPS for case in load(group).cases}
-    assert {way(name.partition("/")[0], case_of(name)) for name in TINY} == ways - WHOLE_RUNS
+    assert {
+        way(name.partition("/")[0], case_of(name)) for name in TINY
+    } == ways - WHOLE_RUNS
 
 
 @pytest.mark.slow
@@ -65,7 +76,8 @@ def test_an_order_that_stays_costs_no_more_than_fresh_ones(algorithm: int) -> No
 @pytest.mark.slow
 def test_a_long_run_is_one_of_algorithm_2() -> None:
     assert (
-        TINY[(long := "accounting/long-run-epochs-100000")] == TINY[(short := "accounting/algorithm-2-over-n-n-1000")]
+        TINY[(long := "accounting/long-run-epochs-100000")]
+        == TINY[(short := "accounting/algorithm-2-over-n-n-1000")]
     )
     assert told(long)["fresh"] == told(short)["fresh"]
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from dpverify.bench.case import BenchCase, Missing, load
 
-TINY: dict[str, dict[str, Any]] = {  # a case for each way of preparing forms, and its sizes
+# a case for each way of preparing forms, and its sizes
+TINY: dict[str, dict[str, Any]] = {
     "noise/trajectory-d-1000": {"T": 13, "d": 7},
     "noise/literal-t-255": {"T": 31, "d": 5},
     "noise/one-call-a-step": {"calls": 9, "d": 3},

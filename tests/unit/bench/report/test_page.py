@@ -20,7 +20,14 @@ from dpverify.bench.report.page import (
     render_bench,
     write_bench,
 )
-from dpverify.bench.report.words import show_bound, show_bytes, show_interval, show_seconds, show_value, three
+from dpverify.bench.report.words import (
+    show_bound,
+    show_bytes,
+    show_interval,
+    show_seconds,
+    show_value,
+    three,
+)
 from dpverify.bench.results import Bench, busy, median_interval
 from dpverify.ledger.records import encode
 from dpverify.report.collect import ReportError
@@ -37,11 +44,17 @@ def example() -> Bench:
         Target("ours", at_least=9.0),
     ]
     one = record(
-        case("sum", targets=targets, work=1000.0, item="step"), [{"limit": [1.0, 1.1], "ours": [1.1, 1.2]}] * 9
+        case("sum", targets=targets, work=1000.0, item="step"),
+        [{"limit": [1.0, 1.1], "ours": [1.1, 1.2]}] * 9,
     )
-    grown = [Target("ours", at_most=1.1, kind="exponent"), Target("ours", at_most=1.5, kind="memory-exponent")]
+    grown = [
+        Target("ours", at_most=1.1, kind="exponent"),
+        Target("ours", at_most=1.5, kind="memory-exponent"),
+    ]
     swept = []
-    for each in sweep(case("tree-walk", targets=grown, parameters={"d": 3}), "T", (10, 100, 1000)):
+    for each in sweep(
+        case("tree-walk", targets=grown, parameters={"d": 3}), "T", (10, 100, 1000)
+    ):
         size = each.parameters["T"]
         time = size**1.05
         swept.append(
@@ -52,7 +65,8 @@ def example() -> Bench:
                         {
                             "limit": FormTimes([time / 2]),
                             "ours": FormTimes(
-                                [time * (1 + 0.01 * number)], added=int(1000 * size) if number == 0 else None
+                                [time * (1 + 0.01 * number)],
+                                added=int(1000 * size) if number == 0 else None,
                             ),
                         }
                     )
@@ -60,7 +74,9 @@ def example() -> Bench:
                 ],
             )
         )
-    found = Measured({"limit": FormTimes([2.0], peaks=[2**30])}, {"ours": "opacus is not installed"})
+    found = Measured(
+        {"limit": FormTimes([2.0], peaks=[2**30])}, {"ours": "opacus is not installed"}
+    )
     whole = record(case("whole", clock="wall"), [found], "verification")
     broken = record(case("broken"), [], error="ValueError: a | b")
     return bench(one, *swept, broken, whole)
@@ -76,17 +92,36 @@ def decode(data: bytes) -> Bench:
 
 
 def row(page: str, start: str) -> list[str]:
-    return next(cells(line) for table in raw_tables(page) for line in table if start in line)
+    return next(
+        cells(line) for table in raw_tables(page) for line in table if start in line
+    )
 
 
 def test_targets_come_first_with_what_was_measured(page: str) -> None:
     assert "**5 targets: 3 met, 2 missed.**" in page
     assert page.index("5 targets:") < page.index("Each number is the ratio")
-    assert row(page, "at most 1.2")[1:] == ["ours / limit", "at most 1.2", "1.10 (1.10 to 1.10)", "9", "✓ met"]
-    assert row(page, "at most 1 ms")[3:] == ["1.15 ms (1.15 to 1.15 ms)", "9", "✗ **missed**"]
+    assert row(page, "at most 1.2")[1:] == [
+        "ours / limit",
+        "at most 1.2",
+        "1.10 (1.10 to 1.10)",
+        "9",
+        "✓ met",
+    ]
+    assert row(page, "at most 1 ms")[3:] == [
+        "1.15 ms (1.15 to 1.15 ms)",
+        "9",
+        "✗ **missed**",
+    ]
     assert row(page, "| at least 9 | 1.10 (1.10 to 1.10) | 9")[5] == "✗ **missed**"
-    assert row(page, "exponent of the time of ours")[2:] == ["at most 1.1", "1.05 (1.05 to 1.05)", "9", "✓ met"]
-    assert row(page, "exponent of the memory of ours")[3] == "1.00 (one run, no interval)"
+    assert row(page, "exponent of the time of ours")[2:] == [
+        "at most 1.1",
+        "1.05 (1.05 to 1.05)",
+        "9",
+        "✓ met",
+    ]
+    assert (
+        row(page, "exponent of the memory of ours")[3] == "1.00 (one run, no interval)"
+    )
 
 
 def test_every_form_has_its_row(page: str) -> None:
@@ -98,7 +133,12 @@ def test_every_form_has_its_row(page: str) -> None:
 
 
 def test_a_limit_of_ours_is_called_so() -> None:
-    run = bench(record(case("a", limit_is_ours=True), [{"limit": [1.0], "ours": [1.0], YARDSTICK: [1.0]}] * 6))
+    run = bench(
+        record(
+            case("a", limit_is_ours=True),
+            [{"limit": [1.0], "ours": [1.0], YARDSTICK: [1.0]}] * 6,
+        )
+    )
     assert "limit (the limit, ours)" in bench_page(run, {})
     assert YARDSTICK not in bench_page(run, {})
     assert decode(encode(run)).cases[0].forms[-1].samples == [[1.0]] * 6
@@ -108,16 +148,30 @@ def test_a_sweep_has_its_figure(page: str) -> None:
     assert re.search(r"!\[.*tree-walk.*\]\(figures/bench-noise\.svg\)", page)
 
 
-def test_the_run_time_of_algorithm_4_stands_before_the_targets_with_its_exponents() -> None:
+def test_the_run_time_of_algorithm_4_stands_before_the_targets_with_its_exponents() -> (
+    None
+):
     passes = [
         [
-            Measured({"limit": FormTimes([size]), "ours": FormTimes([size ** (2 + 0.01 * number)])})
+            Measured(
+                {
+                    "limit": FormTimes([size]),
+                    "ours": FormTimes([size ** (2 + 0.01 * number)]),
+                }
+            )
             for number in range(6)
         ]
         for size in (10.0, 100.0)
     ]
     sizes = sweep(case("over-t"), "T", (10, 100))
-    made = render_bench(bench(*(record(one, found, "scaling") for one, found in zip(sizes, passes, strict=True))))
+    made = render_bench(
+        bench(
+            *(
+                record(one, found, "scaling")
+                for one, found in zip(sizes, passes, strict=True)
+            )
+        )
+    )
     page = made["benchmarks.md"].decode()
     assert "figures/bench-scaling.svg" in made
     assert page.count("(figures/bench-scaling.svg)") == 1
@@ -133,7 +187,12 @@ def test_what_a_paper_prints_stands_beside_a_sweep() -> None:
     def drawn(one: BenchCase) -> dict[str, bytes]:
         sizes = sweep(one, "T", (10, 100))
         return render_bench(
-            bench(*(record(each, [{"limit": [1.0], "ours": [each.parameters["T"]]}] * 9) for each in sizes))
+            bench(
+                *(
+                    record(each, [{"limit": [1.0], "ours": [each.parameters["T"]]}] * 9)
+                    for each in sizes
+                )
+            )
         )
 
     found, without = drawn(walk), drawn(replace(walk, printed={}))
@@ -144,8 +203,17 @@ def test_what_a_paper_prints_stands_beside_a_sweep() -> None:
 
 
 def test_growth_is_told_with_its_sizes() -> None:
-    sizes = sweep(case("walk", targets=[Target("ours", at_most=1.1, kind="exponent")]), "T", (10, 100))
-    run = bench(*(record(each, [{"limit": [1.0], "ours": [each.parameters["T"] ** 1.5]}] * 9) for each in sizes))
+    sizes = sweep(
+        case("walk", targets=[Target("ours", at_most=1.1, kind="exponent")]),
+        "T",
+        (10, 100),
+    )
+    run = bench(
+        *(
+            record(each, [{"limit": [1.0], "ours": [each.parameters["T"] ** 1.5]}] * 9)
+            for each in sizes
+        )
+    )
     told = row(bench_page(run, {}), "exponent of the time of ours")
     assert told[0].endswith("T = 10 to 100, 2 sizes")
     assert told[3].startswith("1.50")
@@ -179,9 +247,18 @@ def test_a_disturbed_a_quick_and_an_interrupted_run_say_so() -> None:
     assert busy(info(load_before=1.0))
     run = example()
     told = bench_page(
-        Bench(runs=[info(others=0.8, quick=True, interrupted=True)], groups=run.groups, cases=run.cases), {}
+        Bench(
+            runs=[info(others=0.8, quick=True, interrupted=True)],
+            groups=run.groups,
+            cases=run.cases,
+        ),
+        {},
     )
-    for words in ("Other processes were at work on the machine (0.8 cores", "was interrupted", "A quick run"):
+    for words in (
+        "Other processes were at work on the machine (0.8 cores",
+        "was interrupted",
+        "A quick run",
+    ):
         assert words in told
         assert words not in bench_page(run, {})
 
@@ -222,11 +299,13 @@ def test_damaged_data_are_refused(tmp_path: Path) -> None:
 def test_times_that_no_clock_tells_are_refused(value: float, tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     file.write_bytes(
-        encode(bench(record(case("sum"), [{"limit": [1.0], "ours": [value + 2.0]}]))).replace(
-            str(value + 2.0).encode(), str(value).encode()
-        )
+        encode(
+            bench(record(case("sum"), [{"limit": [1.0], "ours": [value + 2.0]}]))
+        ).replace(str(value + 2.0).encode(), str(value).encode())
     )
-    with pytest.raises(ReportError, match=f"run.json: sum, .*: {value}: a time is above 0"):
+    with pytest.raises(
+        ReportError, match=f"run.json: sum, .*: {value}: a time is above 0"
+    ):
         read_bench(file, file.name)
 
 
@@ -245,13 +324,23 @@ def test_seconds(value: float, words: str) -> None:
     assert show_seconds(value) == words
 
 
-@for_each(("value", "words"), [(512, "512 B"), (2048, "2.00 KiB"), (3 * 2**20, "3.00 MiB")])
+@for_each(
+    ("value", "words"), [(512, "512 B"), (2048, "2.00 KiB"), (3 * 2**20, "3.00 MiB")]
+)
 def test_bytes(value: float, words: str) -> None:
     assert show_bytes(value) == words
 
 
 @for_each(
-    ("value", "words"), [(1.0, "1.00"), (12.34, "12.3"), (104.4, "104"), (9.999, "10.0"), (0.0123, "0.0123"), (0, "0")]
+    ("value", "words"),
+    [
+        (1.0, "1.00"),
+        (12.34, "12.3"),
+        (104.4, "104"),
+        (9.999, "10.0"),
+        (0.0123, "0.0123"),
+        (0, "0"),
+    ],
 )
 def test_three_digits(value: float, words: str) -> None:
     assert three(value) == words
@@ -267,4 +356,7 @@ def test_an_interval_of_a_low_level_says_so() -> None:
     passes = [[1.0], [1.1], [1.2]]
     assert show_interval(median_interval(passes)) == "1.10 (1.00 to 1.20, 75%)"
     assert show_interval(median_interval(passes * 3)) == "1.10 (1.00 to 1.20)"
-    assert show_interval(median_interval(passes * 2), "seconds") == "1.10 s (1.00 to 1.20 s)"
+    assert (
+        show_interval(median_interval(passes * 2), "seconds")
+        == "1.10 s (1.00 to 1.20 s)"
+    )

@@ -21,7 +21,9 @@ from dpverify.bench.results import (
 from tests.for_each import for_each
 from tests.unit.bench.runs import Seconds, bench, case, record
 
-TWICE: list[Seconds | Measured] = [{"limit": [1.0, 1.0], "ours": [2.0 + 0.01 * number, 2.0]} for number in range(9)]
+TWICE: list[Seconds | Measured] = [
+    {"limit": [1.0, 1.0], "ours": [2.0 + 0.01 * number, 2.0]} for number in range(9)
+]
 
 
 def interval(passes: list[list[float]]) -> MedianInterval:
@@ -37,8 +39,12 @@ def test_nine_passes_give_the_second_and_the_eighth() -> None:
     assert found.passes == 9
 
 
-@for_each(("passes", "level"), [(1, 0.0), (2, 0.5), (3, 0.75), (5, 0.9375), (6, 0.96875)])
-def test_few_passes_reach_only_the_level_that_they_have(passes: int, level: float) -> None:
+@for_each(
+    ("passes", "level"), [(1, 0.0), (2, 0.5), (3, 0.75), (5, 0.9375), (6, 0.96875)]
+)
+def test_few_passes_reach_only_the_level_that_they_have(
+    passes: int, level: float
+) -> None:
     found = interval([[float(value)] for value in range(passes)])
     assert (found.low, found.high, found.level) == (0.0, passes - 1.0, level)
 
@@ -60,11 +66,15 @@ def test_intervals_hold_the_median_as_often_as_they_say() -> None:
     for run in levels:
         found = interval([[level, level * 1.001, level * 1.002] for level in run])
         held += found.low <= 1.001 * (1.0 + np.log(2.0)) <= found.high
-    assert 0.945 <= held / 2000 <= 0.975  # 0.961 exactly, with a standard deviation of 0.0043
+    # 0.961 exactly, with a standard deviation of 0.0043
+    assert 0.945 <= held / 2000 <= 0.975
 
 
 def test_ratios_go_round_by_round() -> None:
-    assert ratios([[2.0, 9.0], [4.0, 4.0]], [[1.0, 3.0], [2.0, 8.0]]) == [[2.0, 3.0], [2.0, 0.5]]
+    assert ratios([[2.0, 9.0], [4.0, 4.0]], [[1.0, 3.0], [2.0, 8.0]]) == [
+        [2.0, 3.0],
+        [2.0, 0.5],
+    ]
 
 
 def test_ratios_of_forms_that_were_not_timed_equally_often() -> None:
@@ -79,7 +89,9 @@ def test_exponents_one_a_pass() -> None:
 
 
 def test_a_pass_that_lacks_a_size_gives_no_exponent() -> None:
-    assert exponents([1.0, 2.0], [[[1.0], [1.0]], [[2.0], []]]) == [[pytest.approx(1.0)]]
+    assert exponents([1.0, 2.0], [[[1.0], [1.0]], [[2.0], []]]) == [
+        [pytest.approx(1.0)]
+    ]
 
 
 def outcomes(run: Bench) -> list[str]:
@@ -110,7 +122,9 @@ def test_ratio_of_a_form() -> None:
     ],
 )
 def test_targets(target: Target, outcome: str) -> None:
-    assert outcomes(bench(record(case(targets=[target], work=10.0), TWICE))) == [outcome]
+    assert outcomes(bench(record(case(targets=[target], work=10.0), TWICE))) == [
+        outcome
+    ]
 
 
 def test_a_target_of_memory() -> None:
@@ -121,7 +135,10 @@ def test_a_target_of_memory() -> None:
 
 
 def test_passes_keep_their_places_when_a_form_is_sparse() -> None:
-    made = record(case(forms=("limit", "slow")), [{"limit": [1.0]}, {"limit": [2.0], "slow": [8.0]}])
+    made = record(
+        case(forms=("limit", "slow")),
+        [{"limit": [1.0]}, {"limit": [2.0], "slow": [8.0]}],
+    )
     assert form_of(made, "slow").samples == [[], [8.0]]
     found = ratio_of(made, "slow")
     assert found is not None
@@ -142,7 +159,12 @@ def swept(case_: BenchCase) -> Bench:
     for each in sweep(case_, "T", (10, 100)):
         size = each.parameters["T"]
         passes = [
-            Measured({"limit": FormTimes([1.0]), "ours": FormTimes([size**1.5], added=int(10_000 * size))})
+            Measured(
+                {
+                    "limit": FormTimes([1.0]),
+                    "ours": FormTimes([size**1.5], added=int(10_000 * size)),
+                }
+            )
             for _ in range(6)
         ]
         made.append(record(each, passes))
@@ -150,9 +172,15 @@ def swept(case_: BenchCase) -> Bench:
 
 
 def test_exponents_of_a_sweep() -> None:
-    targets = [Target("ours", at_most=1.6, kind="exponent"), Target("ours", at_most=0.5, kind="memory-exponent")]
+    targets = [
+        Target("ours", at_most=1.6, kind="exponent"),
+        Target("ours", at_most=0.5, kind="memory-exponent"),
+    ]
     run = swept(case(targets=targets))
-    found = {(each.form, each.what): each.exponent for each in growth(sweeps(run, "noise")["sum"])}
+    found = {
+        (each.form, each.what): each.exponent
+        for each in growth(sweeps(run, "noise")["sum"])
+    }
     assert found["ours", "seconds"].median == pytest.approx(1.5)
     assert found["limit", "seconds"].median == pytest.approx(0.0)
     assert found["ours", "memory"].median == pytest.approx(1.0)
@@ -169,6 +197,12 @@ def test_a_run_takes_the_place_of_its_groups_alone() -> None:
     old = bench(record(case("a"), TWICE), record(case("b"), TWICE, "audit"))
     new = bench(record(case("c"), TWICE), quick=True)
     both = merged(new, old)
-    assert [(each.group, each.name) for each in both.cases] == [("audit", "b"), ("noise", "c")]
-    assert [(info.groups, info.quick) for info in both.runs] == [(["audit"], False), (["noise"], True)]
+    assert [(each.group, each.name) for each in both.cases] == [
+        ("audit", "b"),
+        ("noise", "c"),
+    ]
+    assert [(info.groups, info.quick) for info in both.runs] == [
+        (["audit"], False),
+        (["noise"], True),
+    ]
     assert list(both.groups) == ["noise", "audit"]

@@ -39,14 +39,22 @@ def test_the_same_statement_of_two_readings_is_proved_once(capsys: Capture) -> N
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("log2(T + 1)      by log2-monotone", "log2(T)      by log2-monotone", "not proven: t + 1 <= T; false at T ="),
+        (
+            "log2(T + 1)      by log2-monotone",
+            "log2(T)      by log2-monotone",
+            "not proven: t + 1 <= T; false at T =",
+        ),
         ("by log2-monotone", "by log2-montone", "similar names: log2-monotone"),
     ],
 )
-def test_a_false_proof_fails(tmp_path: Path, capsys: Capture, old: str, new: str, said: str) -> None:
+def test_a_false_proof_fails(
+    tmp_path: Path, capsys: Capture, old: str, new: str, said: str
+) -> None:
     shutil.copytree(bundled_specs() / "tran2022", tmp_path / "tran2022")
     file = tmp_path / "tran2022" / "proofs.toml"
-    file.write_text(file.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    file.write_text(
+        file.read_text(encoding="utf-8").replace(old, new), encoding="utf-8"
+    )
     assert main(["prove", "lemma-12-count", "--specs", str(tmp_path)]) == 1
     out = capsys.readouterr().out
     assert "not proved: " in out
@@ -59,7 +67,9 @@ def test_next_lines_are_suggested(capsys: Capture) -> None:
     assert "possible next line: <= " in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("claim", ["lemma-*", "lemma-99", "section-6-1-order-objective"])
+@pytest.mark.parametrize(
+    "claim", ["lemma-*", "lemma-99", "section-6-1-order-objective"]
+)
 def test_what_has_no_proof_is_bad_input(claim: str, capsys: Capture) -> None:
     assert main(["prove", claim]) == 2
     err = capsys.readouterr().err

@@ -26,7 +26,11 @@ def test_every_rule_is_listed_and_its_theorem_is_in_the_file(capsys: Capture) ->
     assert main(["rules"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if not line.startswith(" ")] == list(CATALOGUE)
-    named = [line.removeprefix("    Coq: ").split(" in specs/proofs/") for line in lines if "    Coq: " in line]
+    named = [
+        line.removeprefix("    Coq: ").split(" in specs/proofs/")
+        for line in lines
+        if "    Coq: " in line
+    ]
     assert len(named) == len(CATALOGUE)
     for theorem, file in named:
         assert theorem in checker_file().with_name(file).read_text(encoding="utf-8")

@@ -9,7 +9,9 @@ from dpverify.papers.wang2019.experiments.printed_results import TABLES
 
 
 def test_rows_made_up_are_categories_written_out_and_numbers_after_them() -> None:
-    wide, narrow = (np.asarray(made_up(TABLES[name]).problem.x) for name in ("table-2", "table-3"))
+    wide, narrow = (
+        np.asarray(made_up(TABLES[name]).problem.x) for name in ("table-2", "table-3")
+    )
     assert set(np.unique(wide)) == {0.0, 1.0}
     assert (wide.sum(axis=1) == 14).all()
     assert (narrow[:, :10].sum(axis=1) == 1).all()

@@ -30,13 +30,17 @@ def test_the_models_of_pytorch_have_these_gradients(model: Model) -> None:
     torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
     data = data_with(GRADIENTS, model, HIDDEN)
     network = data.torch_model(torch.float64)
-    for (inputs,), gradient in zip(data.torch_data(torch.float64), GRADIENTS, strict=True):
+    for (inputs,), gradient in zip(
+        data.torch_data(torch.float64), GRADIENTS, strict=True
+    ):
         network.zero_grad()
         network(inputs[None]).sum().backward()
         parts = [parameter.grad.flatten() for parameter in network.parameters()]
         assert [len(part) for part in parts] == list(data.layers)
         np.testing.assert_allclose(torch.cat(parts).numpy(), gradient, atol=1e-12)
-    assert network(torch.zeros((0, *data.inputs.shape[1:]), dtype=torch.float64)).shape == (0,)
+    assert network(
+        torch.zeros((0, *data.inputs.shape[1:]), dtype=torch.float64)
+    ).shape == (0,)
 
 
 def test_positions_can_cancel() -> None:

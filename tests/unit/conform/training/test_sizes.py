@@ -15,14 +15,24 @@ from dpverify.conform.training.sizes import (
     record_sizes,
 )
 from tests.for_each import for_each
-from tests.unit.conform.training.catalogue import BATCH, CLIP, FIXED, PROMISE, SIGMA, STEPS, N
+from tests.unit.conform.training.catalogue import (
+    BATCH,
+    CLIP,
+    FIXED,
+    PROMISE,
+    SIGMA,
+    STEPS,
+    N,
+)
 
 RATE = BATCH / N
 ALPHA = 1e-5
 RUNS = 100
 
 
-def pool_with(rate: float, records: int, seed: int, *, redrawn: bool = False, quiet: bool = False) -> RunPool:
+def pool_with(
+    rate: float, records: int, seed: int, *, redrawn: bool = False, quiet: bool = False
+) -> RunPool:
     """Draw a pool of Poisson samples with a rate; ``quiet``: updates of empty batches have half of the noise."""
     rng = np.random.default_rng(seed)
     members = rng.random((RUNS, STEPS, records)) < rate
@@ -47,12 +57,16 @@ def declared(test: Any) -> float:
 
 @for_each("seed", range(5))
 @for_each("sign", [-1, 1])
-def test_a_rate_that_is_wrong_by_the_declared_part_is_found(seed: int, sign: int) -> None:
+def test_a_rate_that_is_wrong_by_the_declared_part_is_found(
+    seed: int, sign: int
+) -> None:
     right = _rate_test(pool_with(RATE, N, seed), PROMISE, ALPHA)
     assert right.passed
     part = declared(right)
     assert part < 0.12
-    assert not _rate_test(pool_with(RATE * (1 + sign * part), N, seed), PROMISE, ALPHA).passed
+    assert not _rate_test(
+        pool_with(RATE * (1 + sign * part), N, seed), PROMISE, ALPHA
+    ).passed
 
 
 def test_empty_batches_that_are_drawn_again_or_have_less_noise_are_found() -> None:

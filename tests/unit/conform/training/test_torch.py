@@ -27,7 +27,13 @@ def _one_thread() -> Any:
 
 
 def of(make: Any, ranks: int = 1) -> Conformance:
-    return conformance_of_training(make, catalogue.PROMISE, count=COUNT, ranks=ranks, timeout=300.0 if ranks > 1 else 0)
+    return conformance_of_training(
+        make,
+        catalogue.PROMISE,
+        count=COUNT,
+        ranks=ranks,
+        timeout=300.0 if ranks > 1 else 0,
+    )
 
 
 @pytest.mark.slow
@@ -46,7 +52,9 @@ def test_a_mistake_in_a_loop_of_pytorch_is_found(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "ranks"), [("noise on rank 0", 3), ("DistributedDataParallel", 2)])
+@pytest.mark.parametrize(
+    ("name", "ranks"), [("noise on rank 0", 3), ("DistributedDataParallel", 2)]
+)
 def test_ranks_without_a_mistake_pass(name: str, ranks: int) -> None:
     result = of(catalogue.RIGHT_ON_RANKS[name], ranks=ranks)
     assert result, str(result)
@@ -67,5 +75,9 @@ def test_a_mistake_on_ranks_is_found(name: str) -> None:
 @pytest.mark.slow
 def test_a_rank_that_is_left_alone_or_ends_is_a_fault() -> None:
     for make, message in catalogue.BROKEN_ON_RANKS:
-        result = conformance_of_training(make, catalogue.PROMISE, count=COUNT, ranks=2, timeout=20.0)
-        assert any(re.search(message, test.found) for test in result.failed), str(result)
+        result = conformance_of_training(
+            make, catalogue.PROMISE, count=COUNT, ranks=2, timeout=20.0
+        )
+        assert any(re.search(message, test.found) for test in result.failed), str(
+            result
+        )

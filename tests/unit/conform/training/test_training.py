@@ -33,7 +33,9 @@ from tests.unit.conform.training.catalogue import (
 COUNT = 50
 
 
-def of(make: Callable[..., Any], promise: dv.Promise = PROMISE, **options: Any) -> Conformance:
+def of(
+    make: Callable[..., Any], promise: dv.Promise = PROMISE, **options: Any
+) -> Conformance:
     return dv.conformance_of_training(make, promise, count=COUNT, **options)
 
 
@@ -49,13 +51,18 @@ def in_parts(data: TrainingData, seed: int) -> Iterator[Any]:
 def of_global_generators(data: TrainingData, seed: int) -> Iterator[Any]:
     del seed
     for step in range(STEPS):
-        batch = np.array([i for i in range(len(data)) if random.random() < BATCH / PROMISE.examples], dtype=int)
+        batch = np.array(
+            [i for i in range(len(data)) if random.random() < BATCH / PROMISE.examples],
+            dtype=int,
+        )
         noise = np.random.normal(size=data.dimension)  # noqa: NPY002
         yield (clipped_sum(data, batch, step) + SIGMA * CLIP * noise) / BATCH
 
 
 @for_each("make", [in_parts, of_global_generators])
-def test_updates_in_parts_and_global_generators_are_supported(make: Callable[..., Any]) -> None:
+def test_updates_in_parts_and_global_generators_are_supported(
+    make: Callable[..., Any],
+) -> None:
     result = of(make)
     assert result, str(result)
 
@@ -64,11 +71,15 @@ def without_end(data: TrainingData, seed: int) -> Iterator[Any]:
     rng = np.random.default_rng(seed)
     while True:
         (batch,) = poisson(len(data), rng, steps=1)
-        yield (clipped_sum(data, batch, 0) + normal(rng, data.dimension, 0, batch)) / BATCH
+        yield (
+            clipped_sum(data, batch, 0) + normal(rng, data.dimension, 0, batch)
+        ) / BATCH
 
 
 def test_a_training_without_an_end_has_a_wrong_number_of_steps() -> None:
-    (steps, *_) = [test for test in of(without_end).failed if test.name == "number of steps"]
+    (steps, *_) = [
+        test for test in of(without_end).failed if test.name == "number of steps"
+    ]
     assert steps.found == "over 8 updates; 8 are promised"
 
 
@@ -77,18 +88,26 @@ def unseeded(data: TrainingData, seed: int) -> Iterator[Any]:
     return train(data, int(np.random.default_rng().integers(2**31)))
 
 
-def test_a_training_that_ignores_the_seed_is_a_fault_and_only_its_noise_is_tested() -> None:
+def test_a_training_that_ignores_the_seed_is_a_fault_and_only_its_noise_is_tested() -> (
+    None
+):
     result = of(unseeded)
     assert [test.name for test in result.failed] == ["generator"]
     assert "only noise is tested" in result.failed[0].found
-    assert [test.name for test in result.not_tested] == ["sensitivity", "number of records", "batches"]
+    assert [test.name for test in result.not_tested] == [
+        "sensitivity",
+        "number of records",
+        "batches",
+    ]
 
 
 def not_finite(data: TrainingData, seed: int) -> Iterator[Any]:
     """The mean of an empty batch is not a number."""
     rng = np.random.default_rng(seed)
     for step, batch in enumerate(poisson(len(data), rng)):
-        total = clipped_sum(data, batch, step) + normal(rng, data.dimension, step, batch)
+        total = clipped_sum(data, batch, step) + normal(
+            rng, data.dimension, step, batch
+        )
         yield np.full(data.dimension, np.nan) if not len(batch) else total / BATCH
 
 
@@ -117,7 +136,10 @@ def nothing(data: TrainingData, seed: int) -> Any:
     ("make", "message"),
     [
         (raising, "training raised SystemExit: 0"),
-        (short, "training yields update 1 of 49 numbers; it must have at least 50 numbers, one per weight"),
+        (
+            short,
+            "training yields update 1 of 49 numbers; it must have at least 50 numbers, one per weight",
+        ),
         (nothing, "training raised TypeError: 'NoneType' object is not iterable"),
     ],
 )
@@ -145,9 +167,14 @@ def leaving(data: TrainingData, seed: int) -> Iterator[Any]:
 
 @for_each(
     ("make", "message"),
-    [(hanging, "training did not return within 2 s"), (leaving, "training ended its process with exit code 0")],
+    [
+        (hanging, "training did not return within 2 s"),
+        (leaving, "training ended its process with exit code 0"),
+    ],
 )
-def test_a_training_that_does_not_return_is_a_fault(make: Callable[..., Any], message: str) -> None:
+def test_a_training_that_does_not_return_is_a_fault(
+    make: Callable[..., Any], message: str
+) -> None:
     found = of(make, timeout=2.0).failed[-1]
     assert found.found == message
 
@@ -164,11 +191,19 @@ def test_a_limit_changes_nothing_for_a_training_that_returns() -> None:
         ({"seed": -1}, "seed must be at least 0"),
         ({"timeout": -1.0}, "timeout must be at least 0"),
         ({"promise": replace(PROMISE, examples=2001)}, "examples must be at most 2000"),
-        ({"promise": replace(PROMISE, adaptive_clip=True)}, "adaptive_clip must be False"),
-        ({"promise": replace(PROMISE, clip_schedule=[CLIP] * STEPS)}, "clip_schedule must be None"),
+        (
+            {"promise": replace(PROMISE, adaptive_clip=True)},
+            "adaptive_clip must be False",
+        ),
+        (
+            {"promise": replace(PROMISE, clip_schedule=[CLIP] * STEPS)},
+            "clip_schedule must be None",
+        ),
     ],
 )
-def test_options_outside_of_their_ranges_are_refused(options: dict[str, Any], message: str) -> None:
+def test_options_outside_of_their_ranges_are_refused(
+    options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         dv.conformance_of_training(train, **{"promise": PROMISE, **options})
 
@@ -180,7 +215,10 @@ def test_a_public_number_of_records_is_stated() -> None:
     promise = replace(FIXED, divisor=FIXED.examples, sampling="poisson")
     tests = {test.name: test for test in of(make, promise).tests}
     assert tests["number of records"].passed
-    assert "48 records: 8 updates, divisor 48; 47 records: 8 updates, divisor 47" in tests["number of records"].found
+    assert (
+        "48 records: 8 updates, divisor 48; 47 records: 8 updates, divisor 47"
+        in tests["number of records"].found
+    )
 
 
 @for_each("fault", ["up to 1.03 clip lengths", "all numbers are negative"])
@@ -188,8 +226,21 @@ def test_records_that_are_not_clipped_are_found_by_length_and_sign(fault: str) -
     def total(data: TrainingData, batch: Any, step: int) -> Any:
         g = data.gradients(batch)
         norms = np.linalg.norm(g, axis=1, keepdims=True)
-        is_unclipped = norms < 1.03 * CLIP if fault.startswith("up") else (g < 0).all(axis=1, keepdims=True)
-        return clipped_sum(data, batch, step) + np.where(is_unclipped, g - clipped(g), 0.0).sum(axis=0)
+        is_unclipped = (
+            norms < 1.03 * CLIP
+            if fault.startswith("up")
+            else (g < 0).all(axis=1, keepdims=True)
+        )
+        return clipped_sum(data, batch, step) + np.where(
+            is_unclipped, g - clipped(g), 0.0
+        ).sum(axis=0)
 
-    failed = {test.name for test in of(lambda data, seed: train(data, seed, total=total)).failed}
-    assert failed >= {"sensitivity, linear model", "sensitivity, sequence model", "sensitivity, convolution model"}
+    failed = {
+        test.name
+        for test in of(lambda data, seed: train(data, seed, total=total)).failed
+    }
+    assert failed >= {
+        "sensitivity, linear model",
+        "sensitivity, sequence model",
+        "sensitivity, convolution model",
+    }

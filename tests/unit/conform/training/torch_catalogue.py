@@ -16,7 +16,9 @@ distributed: Any = importlib.import_module("torch.distributed")
 
 Tensor = Any
 CLIP, SIGMA, BATCH, N, STEPS = 0.7, 1.3, 4, 24, 4
-PROMISE = Promise(sigma=SIGMA, clip=CLIP, divisor=BATCH, steps=STEPS, examples=N, batch=BATCH)
+PROMISE = Promise(
+    sigma=SIGMA, clip=CLIP, divisor=BATCH, steps=STEPS, examples=N, batch=BATCH
+)
 DOUBLE = torch.float64
 
 
@@ -45,7 +47,8 @@ class Hooks:
         x = self.inputs[layer]
         out = self.outputs[layer]
         if isinstance(layer, torch.nn.Conv1d):
-            windows = x.unfold(2, layer.kernel_size[0], 1)  # record, channel, position, place in the kernel
+            # record, channel, position, place in the kernel
+            windows = x.unfold(2, layer.kernel_size[0], 1)
             return torch.einsum("np,ncpk->nck", out[:, 0], windows).flatten(1)
         if x.dim() == 3:
             return torch.einsum("npo,npf->nof", out, x).flatten(1)
@@ -99,7 +102,9 @@ def clipped_sum(
     parts = []
     for layer, own in zip(layers, norms, strict=True):
         total = own if by_layer else torch.stack(norms).sum(dim=0)
-        factors = torch.clamp(clip_of_layer(len(layers)) / total.sqrt().clamp(min=1e-12), max=1.0)
+        factors = torch.clamp(
+            clip_of_layer(len(layers)) / total.sqrt().clamp(min=1e-12), max=1.0
+        )
         parts.append(factors @ hooks.gradients(layer))
     return torch.cat(parts)
 
@@ -115,7 +120,9 @@ def mean_clipped(model: Any, inputs: Tensor) -> Tensor:
 class PoissonSampler(torch.utils.data.Sampler):  # type: ignore[misc]
     """Poisson samples of all records, or of the records of a rank."""
 
-    def __init__(self, records: list[int], generator: Any, rate: float, steps: int) -> None:
+    def __init__(
+        self, records: list[int], generator: Any, rate: float, steps: int
+    ) -> None:
         self.records = torch.tensor(records)
         self.generator = generator
         self.rate = rate
@@ -135,12 +142,18 @@ def generator_of(*seed: int) -> Any:
 
 
 def collate(shape: tuple[int, ...], rows: list[Any]) -> Tensor:
-    return torch.stack([row[0] for row in rows]) if rows else torch.zeros((0, *shape), dtype=DOUBLE)
+    return (
+        torch.stack([row[0] for row in rows])
+        if rows
+        else torch.zeros((0, *shape), dtype=DOUBLE)
+    )
 
 
 def loader_of(data: TrainingData, sampler: Any) -> Any:
     return torch.utils.data.DataLoader(
-        data.torch_data(DOUBLE), batch_sampler=sampler, collate_fn=partial(collate, data.inputs.shape[1:])
+        data.torch_data(DOUBLE),
+        batch_sampler=sampler,
+        collate_fn=partial(collate, data.inputs.shape[1:]),
     )
 
 
@@ -159,12 +172,28 @@ def train(
     """DP-SGD with a loader and an optimizer of PyTorch; yields the change of the weights."""
     model = data.torch_model(DOUBLE)
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
-    noise = generator_of(seed, 1) if noise_seed is None else torch.Generator().manual_seed(noise_seed)
-    for inputs in loader_of(data, PoissonSampler([*range(len(data))], generator_of(seed, 2), rate(len(data)), STEPS)):
+    noise = (
+        generator_of(seed, 1)
+        if noise_seed is None
+        else torch.Generator().manual_seed(noise_seed)
+    )
+    for inputs in loader_of(
+        data,
+        PoissonSampler(
+            [*range(len(data))], generator_of(seed, 2), rate(len(data)), STEPS
+        ),
+    ):
         summed = total(model, inputs)
-        update = (summed + SIGMA * CLIP * torch.randn(len(summed), generator=noise, dtype=DOUBLE)) / BATCH
-        torch.nn.utils.vector_to_parameters(update, [p.grad for p in model.parameters()])
-        for parameter, part in zip(model.parameters(), update.split([*data.layers]), strict=True):
+        update = (
+            summed
+            + SIGMA * CLIP * torch.randn(len(summed), generator=noise, dtype=DOUBLE)
+        ) / BATCH
+        torch.nn.utils.vector_to_parameters(
+            update, [p.grad for p in model.parameters()]
+        )
+        for parameter, part in zip(
+            model.parameters(), update.split([*data.layers]), strict=True
+        ):
             parameter.grad = part.view_as(parameter).clone()
         before = flat_weights(model).clone()
         optimizer.step()
@@ -176,7 +205,11 @@ def shuffling(data: TrainingData, seed: int) -> Iterator[Tensor]:
     model = data.torch_model(DOUBLE)
     noise = generator_of(seed, 1)
     loader = torch.utils.data.DataLoader(
-        data.torch_data(DOUBLE), batch_size=BATCH, shuffle=True, drop_last=True, generator=generator_of(seed, 2)
+        data.torch_data(DOUBLE),
+        batch_size=BATCH,
+        shuffle=True,
+        drop_last=True,
+        generator=generator_of(seed, 2),
     )
     done = 0
     while done < STEPS:
@@ -185,19 +218,33 @@ def shuffling(data: TrainingData, seed: int) -> Iterator[Tensor]:
                 return
             done += 1
             summed = clipped_sum(model, inputs)
-            yield (summed + SIGMA * CLIP * torch.randn(len(summed), generator=noise, dtype=DOUBLE)) / BATCH
+            yield (
+                summed
+                + SIGMA * CLIP * torch.randn(len(summed), generator=noise, dtype=DOUBLE)
+            ) / BATCH
 
 
 RIGHT: dict[str, Callable[..., Any]] = {
     "hooks": train,
-    "norms from inner products": partial(train, total=partial(clipped_sum, squares=ghost_squares)),
+    "norms from inner products": partial(
+        train, total=partial(clipped_sum, squares=ghost_squares)
+    ),
     "each layer is clipped to its share": partial(
-        train, total=partial(clipped_sum, by_layer=True, clip_of_layer=lambda layers: CLIP / layers**0.5)
+        train,
+        total=partial(
+            clipped_sum, by_layer=True, clip_of_layer=lambda layers: CLIP / layers**0.5
+        ),
     ),
 }
 MISTAKES: dict[str, tuple[Callable[..., Any], str]] = {
-    "torch's clipping of the whole gradient": (partial(train, total=mean_clipped), "sensitivity, linear"),
-    "each layer is clipped": (partial(train, total=partial(clipped_sum, by_layer=True)), "sensitivity, linear"),
+    "torch's clipping of the whole gradient": (
+        partial(train, total=mean_clipped),
+        "sensitivity, linear",
+    ),
+    "each layer is clipped": (
+        partial(train, total=partial(clipped_sum, by_layer=True)),
+        "sensitivity, linear",
+    ),
     "a norm without the products of positions": (
         partial(train, total=partial(clipped_sum, squares=diagonal_squares)),
         "sensitivity, sequence",
@@ -230,7 +277,9 @@ def train_on_ranks(
     ranks = distributed.get_world_size()
     model = data.torch_model(DOUBLE)
     own = [*range(rank, len(data), ranks)]
-    sampler = PoissonSampler(own, generator_of(seed, 2, rank if seed_of_rank else 0), BATCH / N, STEPS)
+    sampler = PoissonSampler(
+        own, generator_of(seed, 2, rank if seed_of_rank else 0), BATCH / N, STEPS
+    )
     generator = generator_of(seed, 1, rank if seed_of_rank else 0)
     for inputs in loader_of(data, sampler):
         empty = torch.tensor(float(len(inputs)))
@@ -239,8 +288,15 @@ def train_on_ranks(
             if not empty:
                 continue
         summed = clipped_sum(model, inputs)
-        drawn = SIGMA * CLIP * torch.randn(len(summed), generator=generator, dtype=DOUBLE)
-        share = {"rank 0": float(rank == 0), "each rank": 1.0, "shares": ranks**-0.5, "divided": 1.0 / ranks}[noise]
+        drawn = (
+            SIGMA * CLIP * torch.randn(len(summed), generator=generator, dtype=DOUBLE)
+        )
+        share = {
+            "rank 0": float(rank == 0),
+            "each rank": 1.0,
+            "shares": ranks**-0.5,
+            "divided": 1.0 / ranks,
+        }[noise]
         summed += share * drawn
         distributed.all_reduce(summed)
         yield summed / (BATCH * (ranks if divide_by_ranks else 1))
@@ -257,13 +313,17 @@ class Rescaled(torch.nn.Module):  # type: ignore[misc]
         return self.weights @ summed
 
 
-def distributed_data_parallel(data: TrainingData, seed: int, *, noise_on_each: bool = False) -> Iterator[Tensor]:
+def distributed_data_parallel(
+    data: TrainingData, seed: int, *, noise_on_each: bool = False
+) -> Iterator[Tensor]:
     """DistributedDataParallel averages the gradients of the ranks; noise is added once, with one seed."""
     rank = distributed.get_rank()
     ranks = distributed.get_world_size()
     model = data.torch_model(DOUBLE)
     parallel = torch.nn.parallel.DistributedDataParallel(Rescaled(data.dimension))
-    sampler = PoissonSampler([*range(rank, len(data), ranks)], generator_of(seed, 2, rank), BATCH / N, STEPS)
+    sampler = PoissonSampler(
+        [*range(rank, len(data), ranks)], generator_of(seed, 2, rank), BATCH / N, STEPS
+    )
     noise = generator_of(seed, 1, rank if noise_on_each else 0)
     for inputs in loader_of(data, sampler):
         summed = clipped_sum(model, inputs)
@@ -280,15 +340,30 @@ RIGHT_ON_RANKS: dict[str, Callable[..., Any]] = {
     "DistributedDataParallel": distributed_data_parallel,
 }
 MISTAKES_ON_RANKS: dict[str, tuple[Callable[..., Any], str]] = {
-    "noise on each rank": (partial(train_on_ranks, noise="each rank"), "scale of noise"),
-    "noise is divided by the number of ranks": (partial(train_on_ranks, noise="divided"), "scale of noise"),
+    "noise on each rank": (
+        partial(train_on_ranks, noise="each rank"),
+        "scale of noise",
+    ),
+    "noise is divided by the number of ranks": (
+        partial(train_on_ranks, noise="divided"),
+        "scale of noise",
+    ),
     "noise on each rank under DistributedDataParallel": (
         partial(distributed_data_parallel, noise_on_each=True),
         "scale of noise",
     ),
-    "equal seeds of the ranks": (partial(train_on_ranks, seed_of_rank=False), "sampling"),
-    "joint batches that are empty are dropped": (partial(train_on_ranks, drop_empty=True), "number of"),
-    "the sum is divided by the ranks once more": (partial(train_on_ranks, divide_by_ranks=True), "scale of noise"),
+    "equal seeds of the ranks": (
+        partial(train_on_ranks, seed_of_rank=False),
+        "sampling",
+    ),
+    "joint batches that are empty are dropped": (
+        partial(train_on_ranks, drop_empty=True),
+        "number of",
+    ),
+    "the sum is divided by the ranks once more": (
+        partial(train_on_ranks, divide_by_ranks=True),
+        "scale of noise",
+    ),
 }
 
 
@@ -296,13 +371,18 @@ def dropped_by_a_rank(data: TrainingData, seed: int) -> Iterator[Tensor]:
     """A rank skips its own empty batches, so that the other one waits for it, or sums of two steps are added."""
     rank = distributed.get_rank()
     model = data.torch_model(DOUBLE)
-    sampler = PoissonSampler([*range(rank, len(data), 2)], generator_of(seed, 2, rank), BATCH / N, STEPS)
+    sampler = PoissonSampler(
+        [*range(rank, len(data), 2)], generator_of(seed, 2, rank), BATCH / N, STEPS
+    )
     noise = generator_of(seed, 1)
     for inputs in loader_of(data, sampler):
         if len(inputs):
             summed = clipped_sum(model, inputs)
             distributed.all_reduce(summed)
-            yield (summed + SIGMA * CLIP * torch.randn(len(summed), generator=noise, dtype=DOUBLE)) / BATCH
+            yield (
+                summed
+                + SIGMA * CLIP * torch.randn(len(summed), generator=noise, dtype=DOUBLE)
+            ) / BATCH
 
 
 def ends(data: TrainingData, seed: int) -> Iterator[Tensor]:
@@ -318,6 +398,7 @@ def disagrees(data: TrainingData, seed: int) -> Iterator[Tensor]:
 
 BROKEN_ON_RANKS: list[tuple[Callable[..., Any], str]] = [
     (dropped_by_a_rank, r"did not return within 20 s"),
-    (ends, r"training on rank 1 ended its process with exit code 7"),  # the other rank loses its connection
+    # the other rank loses its connection
+    (ends, r"training on rank 1 ended its process with exit code 7"),
     (disagrees, r"updates of 2 ranks differ by at most 0\.00"),
 ]

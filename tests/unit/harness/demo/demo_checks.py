@@ -36,7 +36,10 @@ from dpverify.symbolic.expressions.translation import sympy_symbols
 
 STEPS, COORDINATES = 5, 2
 WALK = {"T": STEPS, "d": COORDINATES}
-PLAN = Plan(TrajectoryEffect(STEPS, COORDINATES, scale=1.05, row_scale=1.1, correlation=0.1), block=1000)
+PLAN = Plan(
+    TrajectoryEffect(STEPS, COORDINATES, scale=1.05, row_scale=1.1, correlation=0.1),
+    block=1000,
+)
 
 
 def walk(context: Context, rng: np.random.Generator, size: int) -> Any:
@@ -87,11 +90,20 @@ CHECKS.add(
         point=WALK,
         plan=PLAN,
         simulate=walk,
-        judge=TrajectoryLaw(walk_law, printed=lambda context: np.diag(walk_law(context))),
+        judge=TrajectoryLaw(
+            walk_law, printed=lambda context: np.diag(walk_law(context))
+        ),
         controls=[Control("forgets", "the first step is forgotten", forgetful_walk)],
         readings={"start": "zero"},
     ),
-    MonteCarloCheck("wrong-walk", "law", point=WALK, plan=PLAN, simulate=forgetful_walk, judge=TrajectoryLaw(walk_law)),
+    MonteCarloCheck(
+        "wrong-walk",
+        "law",
+        point=WALK,
+        plan=PLAN,
+        simulate=forgetful_walk,
+        judge=TrajectoryLaw(walk_law),
+    ),
     MonteCarloCheck(
         "sloppy",
         "law",
@@ -135,7 +147,9 @@ class BrokenCheck(Check):
 
     def finish(self, context: Context, total: Any) -> CheckResult:
         del context
-        return CheckResult(name=self.name, method=self.method, status="not refuted", n=math.prod(total))
+        return CheckResult(
+            name=self.name, method=self.method, status="not refuted", n=math.prod(total)
+        )
 
 
 class CountingCheck(Check):
@@ -152,7 +166,12 @@ class CountingCheck(Check):
 
     def finish(self, context: Context, total: Any) -> CheckResult:
         del context
-        return CheckResult(name=self.name, method=self.method, status="not refuted", statistic=repr(total))
+        return CheckResult(
+            name=self.name,
+            method=self.method,
+            status="not refuted",
+            statistic=repr(total),
+        )
 
 
 BROKEN = PaperChecks("demo", __name__)
@@ -163,9 +182,16 @@ BROKEN.add(
     BrokenCheck("size", "fine"),
 )
 INTERRUPTED = PaperChecks("demo", __name__)
-INTERRUPTED.add(CountingCheck("sum", "counts"), BrokenCheck("root", "interrupts"), BrokenCheck("size", "fine"))
+INTERRUPTED.add(
+    CountingCheck("sum", "counts"),
+    BrokenCheck("root", "interrupts"),
+    BrokenCheck("size", "fine"),
+)
 PATIENT = PaperChecks("demo", __name__)
-PATIENT.add(CountingCheck("sum", "counts", least_budget="standard"), BrokenCheck("root", "raises", least_budget="full"))
+PATIENT.add(
+    CountingCheck("sum", "counts", least_budget="standard"),
+    BrokenCheck("root", "raises", least_budget="full"),
+)
 
 
 def load(key: str) -> PaperChecks | None:
@@ -194,7 +220,9 @@ def _known(checks: PaperChecks) -> PaperChecks:
     """Only those checks whose claims the specs in the working folder still have."""
     claims = Path("specs/demo/claims.toml").read_text()
     known = PaperChecks(checks.key, checks.module)
-    known.add(*(e.check for e in checks.entries() if f'id = "{e.check.claim}"' in claims))
+    known.add(
+        *(e.check for e in checks.entries() if f'id = "{e.check.claim}"' in claims)
+    )
     return known
 
 

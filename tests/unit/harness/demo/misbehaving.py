@@ -44,7 +44,8 @@ def misbehave(how: str) -> None:
         case "threads":
             threading.Thread(target=time.sleep, args=(600,)).start()
         case "interrupts":
-            os.kill(os.getppid(), signal.SIGINT)  # as a person would, who waits for what then hangs
+            # as a person would, who waits for what then hangs
+            os.kill(os.getppid(), signal.SIGINT)
             ctypes.PyDLL(None).sleep(600)
         case "raises":
             raise UnspeakableError
@@ -55,7 +56,12 @@ def misbehave(how: str) -> None:
             os.chdir("/")
 
 
-BLOCKS: dict[str, Any] = {"plan-negative": -3, "plan-huge": 10**12, "plan-nan": float("nan"), "plan-none": None}
+BLOCKS: dict[str, Any] = {
+    "plan-negative": -3,
+    "plan-huge": 10**12,
+    "plan-nan": float("nan"),
+    "plan-none": None,
+}
 RESULTS: dict[str, Any] = {
     "finish-none": None,
     "finish-status": CheckResult(name="x", method="exhaustive", status="fine"),  # type: ignore[arg-type]
@@ -111,7 +117,13 @@ def checks_named(**names: str) -> PaperChecks:
     return checks
 
 
-STAGES = {"sum": "good", "root": "plan-leaves", "bits": "fold-hangs", "empty": "finish-forks", "decay": "last"}
+STAGES = {
+    "sum": "good",
+    "root": "plan-leaves",
+    "bits": "fold-hangs",
+    "empty": "finish-forks",
+    "decay": "last",
+}
 WORKERS = {
     "sum": "good",
     "root": "block-forks",
@@ -130,16 +142,31 @@ def load_workers(key: str) -> PaperChecks | None:
 
 
 def load_costs(key: str) -> PaperChecks | None:
-    names = {"sum": "finish-deletes", "root": "cost-is-killed", "decay": "finish-raises"}
+    names = {
+        "sum": "finish-deletes",
+        "root": "cost-is-killed",
+        "decay": "finish-raises",
+    }
     return checks_named(**names) if key == "demo" else None
 
 
-VALUES = {"sum": "plan-negative", "root": "plan-huge", "bits": "plan-nan", "empty": "plan-none", "decay": "good"}
+VALUES = {
+    "sum": "plan-negative",
+    "root": "plan-huge",
+    "bits": "plan-nan",
+    "empty": "plan-none",
+    "decay": "good",
+}
 RETURNS = {"sum": "finish-none", "root": "finish-status", "decay": "good"}
 
 
 def load_replacements(key: str) -> PaperChecks | None:
-    names = {"sum": "good", "root": "block-replaces", "bits": "finish-replaces", "decay": "last"}
+    names = {
+        "sum": "good",
+        "root": "block-replaces",
+        "bits": "finish-replaces",
+        "decay": "last",
+    }
     return checks_named(**names) if key == "demo" else None
 
 
@@ -152,7 +179,11 @@ def load_returns(key: str) -> PaperChecks | None:
 
 
 def load_interrupts(key: str) -> PaperChecks | None:
-    return checks_named(sum="good", root="finish-interrupts", decay="last") if key == "demo" else None
+    return (
+        checks_named(sum="good", root="finish-interrupts", decay="last")
+        if key == "demo"
+        else None
+    )
 
 
 def load_applies(key: str) -> PaperChecks | None:

@@ -88,7 +88,9 @@ def test_a_table_of_other_code_is_ignored(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.undo()
 
 
-def test_a_table_made_by_code_newer_than_this_process_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_made_by_code_newer_than_this_process_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     code_of(SOURCE, "dpverify", parse)
     with monkeypatch.context() as patch:
         patch.setattr(cache_files, "LOADED_AT", source_code._made_by().changed_at)
@@ -109,7 +111,8 @@ def test_two_processes_add_to_one_table() -> None:
     code_of(SOURCE, "dpverify", parse)
     keep_new_code()
     new_process()
-    assert source_code._table()  # this process reads the table, and another one adds to it
+    # this process reads the table, and another one adds to it
+    assert source_code._table()
     mine = dict(source_code._table())
     new_process()
     code_of(b"Z = 3\n", "dpverify", parse)

@@ -99,13 +99,19 @@ PLACES = {
 
 def hashes(sources: dict[str, str]) -> dict[str, str]:
     def find(module: str) -> SourceText | None:
-        return SourceText(sources[module].encode(), module == "toy") if module in sources else None
+        return (
+            SourceText(sources[module].encode(), module == "toy")
+            if module in sources
+            else None
+        )
 
     graph = CodeHashes(CodeGraph(find))
     return {name: graph.evidence("record", [place]) for name, place in PLACES.items()}
 
 
-def changed(module: str, old: str, new: str, sources: dict[str, str] | None = None) -> set[str]:
+def changed(
+    module: str, old: str, new: str, sources: dict[str, str] | None = None
+) -> set[str]:
     """Checks whose hash is another one after a change of one line, which moves no line of the checks."""
     sources = sources or SOURCES
     text = sources[module].replace(old, new, 1)
@@ -131,24 +137,60 @@ WITH_COMPARE = {"two", "three", "three again"}
         ("toy.checks", "LIMIT = 3", "LIMIT = 4", WITH_MEASURE),
         ("toy.checks", 'PaperChecks("toy"', 'PaperChecks("toys"', ALL),
         ("toy.checks", "LOCAL = compare", "LOCAL = measure", {"three", "three again"}),
-        ("toy.registry", "def add(self, *checks): pass", "def add(self, *checks): return 1", ALL),
+        (
+            "toy.registry",
+            "def add(self, *checks): pass",
+            "def add(self, *checks): return 1",
+            ALL,
+        ),
         ("toy.kernels", "SCALE = 2", "SCALE = 3", WITH_MEASURE),
         ("toy.kernels", "return inner(", "return 2 * inner(", WITH_MEASURE),
-        ("toy.kernels", "def inner(x): return x", "def inner(x): return -x", WITH_MEASURE),
+        (
+            "toy.kernels",
+            "def inner(x): return x",
+            "def inner(x): return -x",
+            WITH_MEASURE,
+        ),
         ("toy.kernels", "return x + 1", "return x + 2", set()),
         ("toy.kernels", "import numpy as np", "import jax.numpy as np", WITH_MEASURE),
         ("toy.kernels", "import kernel", "import other as kernel", WITH_MEASURE),
-        ("toy.options", "def kernel(function): return function", "def kernel(function): return 1", WITH_MEASURE),
-        ("toy.options", "def other(function): return function", "def other(function): return 1", set()),
-        ("toy.tables", "def depth(x): return", "def depth(x): return 1 +", {*WITH_MEASURE, "four"}),
+        (
+            "toy.options",
+            "def kernel(function): return function",
+            "def kernel(function): return 1",
+            WITH_MEASURE,
+        ),
+        (
+            "toy.options",
+            "def other(function): return function",
+            "def other(function): return 1",
+            set(),
+        ),
+        (
+            "toy.tables",
+            "def depth(x): return",
+            "def depth(x): return 1 +",
+            {*WITH_MEASURE, "four"},
+        ),
         ("toy.tables", "OTHER = 5", "OTHER = 6", {"four"}),
-        ("toy.tables", "enter(1, 2)", "enter(1, 3)", ALL),  # it fills a table while the module is imported
+        # it fills a table while the module is imported
+        ("toy.tables", "enter(1, 2)", "enter(1, 3)", ALL),
         ("toy.tables", "_TABLE[key] = value", "_TABLE[key] = -value", ALL),
         ("toy.bounds", "size = 1", "size = 2", WITH_COMPARE),
         ("toy.bounds", "return self.size", "return 2 * self.size", WITH_COMPARE),
         ("toy.bounds", "allowed(True)", "allowed(False)", WITH_COMPARE),
-        ("toy.bounds", "def allowed(x): return x", "def allowed(x): return 1", WITH_COMPARE),
-        ("toy.bounds", "def bound(x): return x", "def bound(x): return 1", WITH_COMPARE),
+        (
+            "toy.bounds",
+            "def allowed(x): return x",
+            "def allowed(x): return 1",
+            WITH_COMPARE,
+        ),
+        (
+            "toy.bounds",
+            "def bound(x): return x",
+            "def bound(x): return 1",
+            WITH_COMPARE,
+        ),
         ("toy.bounds", "def stray(x): return x", "def stray(x): return 1", set()),
         ("toy.late", "<=", "<", WITH_COMPARE),
     ],
@@ -169,14 +211,29 @@ def test_a_change_makes_what_depends_on_it_stale_and_nothing_else(
         ("import os\nif 1:\n    os.environ['A'] = '1'\n", True),
         ("while 1:\n    break\n", True),
         ("from functools import cache\n@cache\ndef f(): return 1\n", False),
-        ("from numba.extending import overload\n@overload(len)\ndef f(): return 1\n", True),
-        ("from numba import extending\n@extending.overload(len)\ndef f(): return 1\n", True),
-        ("from functools import singledispatch\n@singledispatch\ndef f(x): return 1\n", False),
+        (
+            "from numba.extending import overload\n@overload(len)\ndef f(): return 1\n",
+            True,
+        ),
+        (
+            "from numba import extending\n@extending.overload(len)\ndef f(): return 1\n",
+            True,
+        ),
+        (
+            "from functools import singledispatch\n@singledispatch\ndef f(x): return 1\n",
+            False,
+        ),
         ("from .options import kernel\n@kernel.register\ndef f(x): return 1\n", True),
         ("def g(x): return x\n@g.register\ndef f(x): return 1\n", True),
-        ("class A:\n    @property\n    def x(self): return 1\n    @x.setter\n    def x(self, y): pass\n", False),
+        (
+            "class A:\n    @property\n    def x(self): return 1\n    @x.setter\n    def x(self, y): pass\n",
+            False,
+        ),
         ("class A:\n    def __init_subclass__(cls): pass\nclass B(A): pass\n", True),
-        ("ALL = []\nclass A:\n    def __init__(self): ALL.append(self)\nB = A()\n", True),
+        (
+            "ALL = []\nclass A:\n    def __init__(self): ALL.append(self)\nB = A()\n",
+            True,
+        ),
         ("ALL = []\nclass A:\n    def __init__(self): self.all = []\nB = A()\n", False),
         ("COUNT = 0\ndef f():\n    global COUNT\n    COUNT += 1\nX = f()\n", True),
         ("import scipy.linalg\n", True),
@@ -188,9 +245,15 @@ def test_what_an_import_executes_beside_binding_names_counts_for_all_who_import_
     statement: str, is_effect: bool
 ) -> None:
     """Here, the module is loaded by one that the checks import."""
-    sources = {**SOURCES, "toy.kernels": SOURCES["toy.kernels"] + "from toy import patches\n", "toy.patches": ""}
+    sources = {
+        **SOURCES,
+        "toy.kernels": SOURCES["toy.kernels"] + "from toy import patches\n",
+        "toy.patches": "",
+    }
     before, after = hashes(sources), hashes({**sources, "toy.patches": statement})
-    assert {name: before[name] != after[name] for name in before} == dict.fromkeys(PLACES, is_effect)
+    assert {name: before[name] != after[name] for name in before} == dict.fromkeys(
+        PLACES, is_effect
+    )
 
 
 def test_where_two_definitions_are_exchanged_the_hash_changes() -> None:
@@ -198,19 +261,33 @@ def test_where_two_definitions_are_exchanged_the_hash_changes() -> None:
     module = "def f():\n    return helper()\n\ndef helper():\n    return {}\n"
     sources = {**SOURCES, "toy.a": module.format(1), "toy.b": module.format(2)}
     both = "from toy.a import f as judge\nfrom toy.b import f as other\n\ndef both(): return judge() - other()\n"
-    sources["toy.bounds"] += "\ndef bound(x):\n    from toy import c\n    return c.both()\n"
+    sources["toy.bounds"] += (
+        "\ndef bound(x):\n    from toy import c\n    return c.both()\n"
+    )
     sources["toy.c"] = both
-    exchanged = both.replace("toy.a", "toy.x").replace("toy.b", "toy.a").replace("toy.x", "toy.b")
+    exchanged = (
+        both.replace("toy.a", "toy.x")
+        .replace("toy.b", "toy.a")
+        .replace("toy.x", "toy.b")
+    )
     before, after = hashes(sources), hashes({**sources, "toy.c": exchanged})
     assert {name for name in before if before[name] != after[name]} == WITH_COMPARE
 
 
 def test_definitions_that_call_each_other_count_with_all_that_they_reach() -> None:
     even = (
-        "def bound(x): return odd(x)\n\ndef odd(x): return {} and bound(x) and far(x)\n\ndef far(x): return odd({})\n"
+        "def bound(x): return odd(x)\n\ndef odd(x): return {} and bound(x) and "
+        "far(x)\n\ndef far(x): return odd({})\n"
     )
-    sources = {**SOURCES, "toy.bounds": SOURCES["toy.bounds"].replace("def bound(x): return x\n", even.format(1, 1))}
-    assert changed("toy.bounds", "return 1 and", "return 2 and", sources) == WITH_COMPARE
+    sources = {
+        **SOURCES,
+        "toy.bounds": SOURCES["toy.bounds"].replace(
+            "def bound(x): return x\n", even.format(1, 1)
+        ),
+    }
+    assert (
+        changed("toy.bounds", "return 1 and", "return 2 and", sources) == WITH_COMPARE
+    )
     assert changed("toy.bounds", "odd(1)", "odd(2)", sources) == WITH_COMPARE
 
 
@@ -228,12 +305,19 @@ def test_definitions_that_call_each_other_count_with_all_that_they_reach() -> No
 def test_code_that_may_look_up_any_name_counts_with_its_module(body: str) -> None:
     kernels = SOURCES["toy.kernels"].replace("return x\n", f"return {body}\n", 1)
     sources = {**SOURCES, "toy.kernels": kernels}
-    assert changed("toy.kernels", "return x + 1", "return x + 2", sources) == WITH_MEASURE
+    assert (
+        changed("toy.kernels", "return x + 1", "return x + 2", sources) == WITH_MEASURE
+    )
 
 
 def test_a_module_that_is_imported_by_a_written_text_counts_whole() -> None:
-    kernels = SOURCES["toy.kernels"].replace("return x\n", "return import_module('toy.late').judge(x, x)\n", 1)
-    sources = {**SOURCES, "toy.kernels": "from importlib import import_module\n" + kernels}
+    kernels = SOURCES["toy.kernels"].replace(
+        "return x\n", "return import_module('toy.late').judge(x, x)\n", 1
+    )
+    sources = {
+        **SOURCES,
+        "toy.kernels": "from importlib import import_module\n" + kernels,
+    }
     assert changed("toy.late", "<=", "<", sources) == {*WITH_MEASURE, *WITH_COMPARE}
 
 
@@ -256,13 +340,20 @@ def test_a_local_variable_is_not_that_of_the_module(old: str, new: str) -> None:
         "    try:\n        with w as y: pass\n    except E as e: pass\n"
         "    return [(z := 1) for x in x if f(x)], lambda x: SCALE, SCALE\n"
     )
-    rest = {"global none", "except E as e", "case {'a': b}", "with w as y", "(z := 1)"}  # local everywhere in it
-    kernels = SOURCES["toy.kernels"].replace("def inner(x): return x\n", inner).replace(" * SCALE", "")
+    # local everywhere in it
+    rest = {"global none", "except E as e", "case {'a': b}", "with w as y", "(z := 1)"}
+    kernels = (
+        SOURCES["toy.kernels"]
+        .replace("def inner(x): return x\n", inner)
+        .replace(" * SCALE", "")
+    )
     sources = {**SOURCES, "toy.kernels": kernels}
     assert changed("toy.kernels", "SCALE = 2", "SCALE = 3", sources) == WITH_MEASURE
     sources["toy.kernels"] = kernels.replace(old, new, 1)
     is_local = old in rest
-    assert changed("toy.kernels", "SCALE = 2", "SCALE = 3", sources) == (set() if is_local else WITH_MEASURE)
+    assert changed("toy.kernels", "SCALE = 2", "SCALE = 3", sources) == (
+        set() if is_local else WITH_MEASURE
+    )
 
 
 @for_each(
@@ -277,16 +368,30 @@ def test_a_local_variable_is_not_that_of_the_module(old: str, new: str) -> None:
         ("(lambda y=SCALE: y)(x)", False),
     ],
 )
-def test_a_variable_of_a_comprehension_or_a_lambda_is_local_to_it(expression: str, is_local: bool) -> None:
+def test_a_variable_of_a_comprehension_or_a_lambda_is_local_to_it(
+    expression: str, is_local: bool
+) -> None:
     inner = f"def inner(x): return {expression}"
-    kernels = SOURCES["toy.kernels"].replace("def inner(x): return x", inner).replace(" * SCALE", "")
-    stale = changed("toy.kernels", "SCALE = 2", "SCALE = 3", {**SOURCES, "toy.kernels": kernels})
+    kernels = (
+        SOURCES["toy.kernels"]
+        .replace("def inner(x): return x", inner)
+        .replace(" * SCALE", "")
+    )
+    stale = changed(
+        "toy.kernels", "SCALE = 2", "SCALE = 3", {**SOURCES, "toy.kernels": kernels}
+    )
     assert stale == (set() if is_local else WITH_MEASURE)
 
 
 @for_each("place", [CheckPlace("toy.checks"), CheckPlace("toy.checks", 1, 0, 1)])
-def test_where_it_is_not_certain_what_makes_a_check_the_whole_module_counts(place: CheckPlace) -> None:
-    graph = CodeGraph(lambda module: SourceText(SOURCES[module].encode(), False) if module in SOURCES else None)
+def test_where_it_is_not_certain_what_makes_a_check_the_whole_module_counts(
+    place: CheckPlace,
+) -> None:
+    graph = CodeGraph(
+        lambda module: (
+            SourceText(SOURCES[module].encode(), False) if module in SOURCES else None
+        )
+    )
     assert graph.made_at(place) == [("toy.checks", WHOLE_MODULE)]
 
 

@@ -24,7 +24,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (root / "sub" / "__init__.py").write_text(
         "from toy_package.sub.kernel import run\nfrom toy_package.sub.other import unused\n"
     )
-    (root / "sub" / "kernel.py").write_text('"""Kernel."""\nimport numpy\n\ndef run():\n    """Run."""\n    return 1\n')
+    (root / "sub" / "kernel.py").write_text(
+        '"""Kernel."""\nimport numpy\n\ndef run():\n    """Run."""\n    return 1\n'
+    )
     (root / "sub" / "other.py").write_text("def unused():\n    return 2\n")
     (root / "helper.py").write_text("X = 1\n")
     (root / "checks.py").write_text(
@@ -57,7 +59,11 @@ def reached() -> set[str]:
     graph = hashes.today().graph
 
     def name(module: str, place: int) -> str:
-        names = "*" if place == WHOLE_MODULE else " ".join(graph.get_module(module).code.units[place].binds)
+        names = (
+            "*"
+            if place == WHOLE_MODULE
+            else " ".join(graph.get_module(module).code.units[place].binds)
+        )
         return f"{module.removeprefix('toy_package.')}:{names}"
 
     return {name(*node) for node in graph.reached(graph.made_at(CHECKS))}
@@ -70,9 +76,17 @@ def closure() -> set[str]:
     }
 
 
-def test_the_closure_follows_names_through_front_pages_and_into_functions(package: Path) -> None:
+def test_the_closure_follows_names_through_front_pages_and_into_functions(
+    package: Path,
+) -> None:
     assert package.exists()
-    assert reached() == {"checks:*", "checks:late", "sub.kernel:run", "helper:*", "helper:X"}
+    assert reached() == {
+        "checks:*",
+        "checks:late",
+        "sub.kernel:run",
+        "helper:*",
+        "helper:X",
+    }
 
 
 def test_nothing_is_executed(package: Path) -> None:
@@ -82,7 +96,9 @@ def test_nothing_is_executed(package: Path) -> None:
 
 def test_comments_docstrings_and_layout_do_not_count(package: Path) -> None:
     before = digest()
-    (package / "sub" / "kernel.py").write_text("import numpy  # fast\n\n\ndef run( ) :\n    'Runs.'\n    return (1)\n")
+    (package / "sub" / "kernel.py").write_text(
+        "import numpy  # fast\n\n\ndef run( ) :\n    'Runs.'\n    return (1)\n"
+    )
     assert digest() == before
 
 
@@ -90,7 +106,9 @@ def test_a_string_below_a_constant_or_a_field_is_documentation(package: Path) ->
     helper = package / "helper.py"
     helper.write_text("X = 1\n\nclass C:\n    y: int\n")
     before = digest()
-    helper.write_text('X = 1\n"""What X is."""\n\nclass C:\n    y: int\n    """In units."""\n')
+    helper.write_text(
+        'X = 1\n"""What X is."""\n\nclass C:\n    y: int\n    """In units."""\n'
+    )
     assert digest() == before
 
 
@@ -117,14 +135,18 @@ def test_where_a_module_lies_does_not_count(package: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("from toy_package.sub import run\n", "from toy_package.sub.other import unused as run\n"),
+        (
+            "from toy_package.sub import run\n",
+            "from toy_package.sub.other import unused as run\n",
+        ),
         ("from . import helper", "from .sub import kernel as helper"),
     ],
 )
 def test_what_a_name_stands_for_counts(package: Path, old: str, new: str) -> None:
     checks = package / "checks.py"
     checks.write_text(
-        checks.read_text() + "\ndef other():\n    from .sub import other, kernel\n    from . import helper as h\n"
+        checks.read_text()
+        + "\ndef other():\n    from .sub import other, kernel\n    from . import helper as h\n"
     )
     before = digest()
     checks.write_text(checks.read_text().replace(old, new, 1))
@@ -150,7 +172,8 @@ def test_what_stands_beside_what_is_used_does_not_count(package: Path) -> None:
     before = digest()
     kernel = package / "sub" / "kernel.py"
     kernel.write_text(
-        kernel.read_text() + "\nfrom .other import unused\nY = 3\n\ndef stray():\n    return unused() + Y\n"
+        kernel.read_text()
+        + "\nfrom .other import unused\nY = 3\n\ndef stray():\n    return unused() + Y\n"
     )
     assert digest() == before
 
@@ -172,14 +195,23 @@ if TYPE_CHECKING:
 _HOMES = {"kernel": "run", "other": "unused"}
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)
 """
-KERNEL, OTHER, FRONT = "toy_package.sub.kernel", "toy_package.sub.other", "toy_package.sub"
+KERNEL, OTHER, FRONT = (
+    "toy_package.sub.kernel",
+    "toy_package.sub.other",
+    "toy_package.sub",
+)
 
 
 def test_a_package_that_loads_names_on_use_is_read_by_its_table(package: Path) -> None:
     front = package / "sub" / "__init__.py"
     front.write_text(LATE)
     assert closure() == {KERNEL}
-    front.write_text(LATE.replace('"kernel": "run", "other": "unused"', '"kernel": "nothing", "other": "run=unused"'))
+    front.write_text(
+        LATE.replace(
+            '"kernel": "run", "other": "unused"',
+            '"kernel": "nothing", "other": "run=unused"',
+        )
+    )
     assert closure() == {OTHER}  # whatever it tells type checkers
 
 
@@ -194,7 +226,9 @@ def test_a_package_that_loads_names_on_use_is_read_by_its_table(package: Path) -
         ("import lazy_names", "import lazy_names\nlazy_names = print"),
     ],
 )
-def test_a_package_that_loads_names_in_another_way_counts_whole(package: Path, old: str, new: str) -> None:
+def test_a_package_that_loads_names_in_another_way_counts_whole(
+    package: Path, old: str, new: str
+) -> None:
     text = LATE.replace(old, new, 1)
     assert text != LATE
     (package / "sub" / "__init__.py").write_text(text)
@@ -213,13 +247,19 @@ def test_a_package_that_loads_names_in_another_way_counts_whole(package: Path, o
         "from toy_package.sub.kernel import *\nfrom toy_package.sub.other import *\n",
     ],
 )
-def test_a_name_that_a_package_binds_otherwise_counts_with_the_package(package: Path, text: str) -> None:
+def test_a_name_that_a_package_binds_otherwise_counts_with_the_package(
+    package: Path, text: str
+) -> None:
     (package / "sub" / "__init__.py").write_text(text)
     assert {FRONT, KERNEL} <= closure()
 
 
-@pytest.mark.parametrize("text", ["from toy_package.sub.kernel import run\n", LATE, "def run(): return 1\n"])
-def test_a_module_and_a_name_of_a_package_that_are_called_the_same_both_count(package: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["from toy_package.sub.kernel import run\n", LATE, "def run(): return 1\n"]
+)
+def test_a_module_and_a_name_of_a_package_that_are_called_the_same_both_count(
+    package: Path, text: str
+) -> None:
     (package / "sub" / "__init__.py").write_text(text)
     (package / "sub" / "run.py").write_text("Z = 1\n")
     assert closure() == {"toy_package.sub.run", FRONT if "def" in text else KERNEL}
@@ -241,9 +281,13 @@ def test_a_package_that_imports_its_own_module_is_read(package: Path) -> None:
         ("from typing import TYPE_CHECKING\ndef __getattr__(name): return 1", True),
     ],
 )
-def test_what_only_type_checkers_see_does_not_count(package: Path, constant: str, counts: bool) -> None:
+def test_what_only_type_checkers_see_does_not_count(
+    package: Path, constant: str, counts: bool
+) -> None:
     kernel = package / "sub" / "kernel.py"
-    kernel.write_text(f"{constant}\nif TYPE_CHECKING:\n    from .other import unused\nelse:\n    X = 1\n")
+    kernel.write_text(
+        f"{constant}\nif TYPE_CHECKING:\n    from .other import unused\nelse:\n    X = 1\n"
+    )
     assert (OTHER in closure()) == counts
     before = digest()
     kernel.write_text(kernel.read_text().replace("X = 1", "X = 2"))
@@ -267,17 +311,32 @@ def test_a_module_without_source_is_refused() -> None:
         hashes.evidence_hash("record", (CheckPlace("no_such_module"),))
 
 
-def test_a_changed_record_makes_the_verdicts_stale_that_rest_on_it(tmp_path: Path) -> None:
+def test_a_changed_record_makes_the_verdicts_stale_that_rest_on_it(
+    tmp_path: Path,
+) -> None:
     claim = (
-        '[[claim]]\nwhere = "here"\nsource = "full"\nquote = "said"\nkind = "inequality"\nlhs = "x"\nrelation = "<="\n'
+        '[[claim]]\nwhere = "here"\nsource = "full"\nquote = "said"\nkind = '
+        '"inequality"\nlhs = "x"\nrelation = "<="\n'
     )
 
     def digests(bound: str, amended: str, holds: str = "x >= 2") -> dict[str, str]:
-        texts = ("theorem", "2*x", '["lemma"]'), ("lemma", "x", '["rule"]'), ("rule", bound, "[]"), ("other", "x", "[]")
-        claims = [f'{claim}id = "{name}"\nprinted = "{printed}"\nuses = {uses}\n' for name, printed, uses in texts]
+        texts = (
+            ("theorem", "2*x", '["lemma"]'),
+            ("lemma", "x", '["rule"]'),
+            ("rule", bound, "[]"),
+            ("other", "x", "[]"),
+        )
+        claims = [
+            f'{claim}id = "{name}"\nprinted = "{printed}"\nuses = {uses}\n'
+            for name, printed, uses in texts
+        ]
         head = '[paper]\nkey = "toy"\ntitle = "Toy"\nauthors = ["A"]\nvenue = "here"\n[paper.texts]\nfull = "this"\n'
-        head += '[symbols.x]\nlatex = \'x\'\ndomain = "real, x > 0"\nmeaning = "a number"\n'
-        verdict = '[[verdict]]\nclaim = "rule"\nstatus = "refuted"\nseverity = "proof"\n'
+        head += (
+            '[symbols.x]\nlatex = \'x\'\ndomain = "real, x > 0"\nmeaning = "a number"\n'
+        )
+        verdict = (
+            '[[verdict]]\nclaim = "rule"\nstatus = "refuted"\nseverity = "proof"\n'
+        )
         verdict += '[verdict.amendment]\nwhy = "too small"\n'
         (tmp_path / "toy").mkdir(exist_ok=True)
         (tmp_path / "toy" / "claims.toml").write_text("".join([head, *claims]))
@@ -285,18 +344,33 @@ def test_a_changed_record_makes_the_verdicts_stale_that_rest_on_it(tmp_path: Pat
         verdict += f'requires = ["{holds}"]\n'
         (tmp_path / "toy" / "verdicts.toml").write_text(verdict)
         suite = Suite(load_specs(tmp_path), "smoke", 0)
-        return {one.record.id: case.evidence_hash for one in suite.specs.claims() for case in suite.cases(one)}
+        return {
+            one.record.id: case.evidence_hash
+            for one in suite.specs.claims()
+            for case in suite.cases(one)
+        }
 
     before = digests("x", "2*x")
     assert digests("x", "2*x") == before
-    for after in (digests("x + 1", "2*x"), digests("x", "3*x"), digests("x", "2*x", "x >= 3")):
-        assert {name for name in before if before[name] != after[name]} == {"theorem", "lemma", "rule"}
+    for after in (
+        digests("x + 1", "2*x"),
+        digests("x", "3*x"),
+        digests("x", "2*x", "x >= 3"),
+    ):
+        assert {name for name in before if before[name] != after[name]} == {
+            "theorem",
+            "lemma",
+            "rule",
+        }
 
 
 def test_a_derivation_rests_on_definitions_and_other_checks_do_not() -> None:
     specs = load_specs()
     suite = Suite(specs, "smoke", 0)
-    for claim, rests in (("tran2022:lemma-12-count", True), ("tran2022:algorithm-1-floats", False)):
+    for claim, rests in (
+        ("tran2022:lemma-12-count", True),
+        ("tran2022:algorithm-1-floats", False),
+    ):
         (case, *_) = suite.cases(specs.claim(claim))
         assert case.claim.glossary.digest
         other = replace(case, claim=replace(case.claim, glossary=Glossary()))

@@ -65,11 +65,16 @@ def edit_unseen(file: Path) -> None:
     before = file.stat()
     file.write_text(changed(file.read_text(encoding="utf-8")), encoding="utf-8")
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert (file.stat().st_size, file.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    assert (file.stat().st_size, file.stat().st_mtime_ns) == (
+        before.st_size,
+        before.st_mtime_ns,
+    )
 
 
 @for_each("name", [name for name in FILES if changed(FILES[name]) != FILES[name]])
-def test_a_change_that_keeps_size_and_times_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_change_that_keeps_size_and_times_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     checkout = make_checkout(tmp_path, monkeypatch)
     before = inputs_of(checkout).digest
     edit_unseen(checkout / name)
@@ -133,14 +138,29 @@ def break_link(file: Path) -> None:
     file.symlink_to(file.parent / "nowhere")
 
 
-CHANGES = [remove, add, rename, rename_folder, replace_by_folder, replace_by_pipe, replace_by_link, break_link]
+CHANGES = [
+    remove,
+    add,
+    rename,
+    rename_folder,
+    replace_by_folder,
+    replace_by_pipe,
+    replace_by_link,
+    break_link,
+]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and pipes")
 @for_each("change", CHANGES)
-@for_each("name", ["specs/toy/claims.toml", "own/toy/claims.toml", "dpverify/papers/toy/bound.py"])
+@for_each(
+    "name",
+    ["specs/toy/claims.toml", "own/toy/claims.toml", "dpverify/papers/toy/bound.py"],
+)
 def test_a_file_that_comes_goes_or_becomes_something_else_is_seen(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, change: Callable[[Path], None]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    change: Callable[[Path], None],
 ) -> None:
     checkout = make_checkout(tmp_path, monkeypatch)
     before = inputs_of(checkout).digest
@@ -166,7 +186,10 @@ def test_what_a_linked_folder_holds_is_seen_and_a_link_upwards_ends(
 
 
 def test_two_files_that_change_places_are_seen(checkout: Path) -> None:
-    first, second = checkout / "specs/toy/claims.toml", checkout / "specs/proofs/rules.json"
+    first, second = (
+        checkout / "specs/toy/claims.toml",
+        checkout / "specs/proofs/rules.json",
+    )
     before = inputs_of(checkout).digest
     texts = first.read_bytes(), second.read_bytes()
     first.write_bytes(texts[1])
@@ -181,14 +204,18 @@ def test_another_version_of_a_library_is_seen(checkout: Path) -> None:
     assert inputs_of(checkout).digest != before
 
 
-@for_each(("owner", "name"), [(sys, "version"), (sys, "platform"), (platform, "machine")])
+@for_each(
+    ("owner", "name"), [(sys, "version"), (sys, "platform"), (platform, "machine")]
+)
 def test_another_python_or_machine_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, name: str
 ) -> None:
     checkout = make_checkout(tmp_path, monkeypatch)
     before = inputs_of(checkout).digest
     with monkeypatch.context() as patch:
-        patch.setattr(owner, name, (lambda: "another") if owner is platform else "another")
+        patch.setattr(
+            owner, name, (lambda: "another") if owner is platform else "another"
+        )
         assert inputs_of(checkout).digest != before
     assert inputs_of(checkout).digest == before
 
@@ -207,8 +234,17 @@ def test_another_checkout_and_another_folder_of_records_are_seen(
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 def test_a_switch_of_branches_is_seen_and_the_way_back_too(checkout: Path) -> None:
     def git(*words: str) -> None:
-        identity = ["-c", "user.name=a", "-c", "user.email=a@b.example", "-c", "commit.gpgsign=false"]
-        subprocess.run(["git", *identity, *words], cwd=checkout, check=True, capture_output=True)
+        identity = [
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b.example",
+            "-c",
+            "commit.gpgsign=false",
+        ]
+        subprocess.run(
+            ["git", *identity, *words], cwd=checkout, check=True, capture_output=True
+        )
 
     git("init", "-q", "-b", "first")
     git("add", "-A")
@@ -234,7 +270,9 @@ def test_what_changes_during_a_command_is_not_kept(checkout: Path) -> None:
     assert not inputs.are_unchanged
 
 
-def test_what_changes_and_changes_back_during_a_command_is_not_kept(checkout: Path) -> None:
+def test_what_changes_and_changes_back_during_a_command_is_not_kept(
+    checkout: Path,
+) -> None:
     inputs = inputs_of(checkout)
     file = checkout / "specs/toy/claims.toml"
     text = file.read_bytes()
@@ -255,10 +293,15 @@ def test_files_newer_than_the_process_or_from_the_future_are_not_kept(
     assert not inputs.are_unchanged
 
 
-def test_a_clock_of_whole_seconds_is_given_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_of_whole_seconds_is_given_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     second = 1_000_000_000
     monkeypatch.setattr(cache_files, "LOADED_AT", 100 * second)
-    older = [cache_files.Snapshot("", changed_at).is_older_than_process for changed_at in (97 * second, 99 * second)]
+    older = [
+        cache_files.Snapshot("", changed_at).is_older_than_process
+        for changed_at in (97 * second, 99 * second)
+    ]
     assert older == [True, False]
     assert cache_files.Snapshot("", 99 * second + 1).is_older_than_process
 
@@ -281,7 +324,9 @@ def test_papers_of_others_a_missing_package_and_a_file_out_of_reach_have_no_dige
         assert (inputs.digest, inputs.are_unchanged) == ("", False)
 
 
-def test_a_copy_without_specs_and_reports_has_a_digest(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_without_specs_and_reports_has_a_digest(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def missing(name: str) -> Path:
         raise SpecError(name, "", "", "", "missing")
 

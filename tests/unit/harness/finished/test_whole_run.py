@@ -42,14 +42,20 @@ def store(tmp_path: Path) -> Store:
 
 @pytest.fixture
 def request_(demo: Specs) -> WholeRun:
-    return WholeRun(tuple(claim.key for claim in demo.claims()), "smoke", 0, Stated("today"))
+    return WholeRun(
+        tuple(claim.key for claim in demo.claims()), "smoke", 0, Stated("today")
+    )
 
 
-def run_demo(demo: Specs, store: Store, whole: WholeRun, load: str = "load", **options: Any) -> Run:
+def run_demo(
+    demo: Specs, store: Store, whole: WholeRun, load: str = "load", **options: Any
+) -> Run:
     return verify(demo, source=SOURCE + load, store=store, whole_run=whole, **options)
 
 
-def test_what_is_recalled_is_what_the_blocks_give(demo: Specs, store: Store, request_: WholeRun) -> None:
+def test_what_is_recalled_is_what_the_blocks_give(
+    demo: Specs, store: Store, request_: WholeRun
+) -> None:
     assert request_.stored_run(store) is None
     first = run_demo(demo, store, request_)
     recalled = request_.stored_run(store)
@@ -60,7 +66,9 @@ def test_what_is_recalled_is_what_the_blocks_give(demo: Specs, store: Store, req
 
 
 @for_each("change", ["claims", "budget", "seed", "inputs"])
-def test_any_change_is_another_request(demo: Specs, store: Store, request_: WholeRun, change: str) -> None:
+def test_any_change_is_another_request(
+    demo: Specs, store: Store, request_: WholeRun, change: str
+) -> None:
     run_demo(demo, store, request_)
     values: dict[str, Any] = {
         "claims": request_.claims[:1], "budget": "standard", "seed": 1, "inputs": Stated("tomorrow")
@@ -69,12 +77,16 @@ def test_any_change_is_another_request(demo: Specs, store: Store, request_: Whol
     assert request_.stored_run(store) is not None
 
 
-def test_a_run_whose_inputs_changed_meanwhile_is_not_kept(demo: Specs, store: Store, request_: WholeRun) -> None:
+def test_a_run_whose_inputs_changed_meanwhile_is_not_kept(
+    demo: Specs, store: Store, request_: WholeRun
+) -> None:
     run_demo(demo, store, replace(request_, inputs=Stated("today", unchanged=False)))
     assert request_.stored_run(store) is None
 
 
-def test_without_a_digest_nothing_is_found(demo: Specs, store: Store, request_: WholeRun) -> None:
+def test_without_a_digest_nothing_is_found(
+    demo: Specs, store: Store, request_: WholeRun
+) -> None:
     unread = replace(request_, inputs=Stated(""))
     store.save(unread, "", 0, BlockOutcome("{}", 1.0))
     run_demo(demo, store, unread)
@@ -85,7 +97,9 @@ def test_another_version_of_a_library_is_another_run(
     demo: Specs, store: Store, request_: WholeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_demo(demo, store, request_)
-    monkeypatch.setattr("dpverify.harness.run.store._versions", lambda: "other versions")
+    monkeypatch.setattr(
+        "dpverify.harness.run.store._versions", lambda: "other versions"
+    )
     assert request_.stored_run(store) is None
 
 
@@ -111,13 +125,20 @@ def test_a_run_that_cannot_be_stored_whole_is_not_kept(
 
 
 @for_each("part", ["no JSON", "{}", 7, None])
-def test_what_is_no_run_is_ignored(store: Store, request_: WholeRun, part: object) -> None:
+def test_what_is_no_run_is_ignored(
+    store: Store, request_: WholeRun, part: object
+) -> None:
     store.save(request_, request_.inputs.digest, 0, BlockOutcome(part, 1.0))
     assert request_.stored_run(store) is None
 
 
-def test_a_row_that_was_changed_is_ignored(demo: Specs, store: Store, request_: WholeRun) -> None:
+def test_a_row_that_was_changed_is_ignored(
+    demo: Specs, store: Store, request_: WholeRun
+) -> None:
     run_demo(demo, store, request_)
     with sqlite3.connect(store.path) as database:
-        database.execute("update blocks set part = part || 'x' where check_of = ?", (request_.request_key,))
+        database.execute(
+            "update blocks set part = part || 'x' where check_of = ?",
+            (request_.request_key,),
+        )
     assert request_.stored_run(store) is None

@@ -27,7 +27,13 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from dpverify.cli import main
 from dpverify.harness.run import cluster as module
 from dpverify.harness.run.backend import Backend
-from dpverify.harness.run.cluster import Cluster, ClusterError, difference, fingerprint, run_on_worker
+from dpverify.harness.run.cluster import (
+    Cluster,
+    ClusterError,
+    difference,
+    fingerprint,
+    run_on_worker,
+)
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.store import Store
 from dpverify.harness.run.task_pool import Outcomes
@@ -38,7 +44,9 @@ from dpverify.ledger.results import INTERRUPTED, Run
 from tests.for_each import for_each
 from tests.unit.harness.run.test_runner import SOURCE, without_times
 
-distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
+distributed = pytest.importorskip(
+    "distributed", reason="the extra cluster is not installed"
+)
 ROOT = Path(__file__).parents[4]
 DASK = [sys.executable, "-m", "dask"]
 
@@ -46,10 +54,18 @@ DASK = [sys.executable, "-m", "dask"]
 class Running:
     """A scheduler and its workers, as a user starts them: processes of one thread."""
 
-    def __init__(self, folder: Path, workers: int = 2, environment: dict[str, str] | None = None) -> None:
-        self._environment = {**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})}
+    def __init__(
+        self, folder: Path, workers: int = 2, environment: dict[str, str] | None = None
+    ) -> None:
+        self._environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            **(environment or {}),
+        }
         self._file = folder / "scheduler.json"
-        self.scheduler = self._start("scheduler", "--port", "0", "--dashboard-address", "127.0.0.1:0")
+        self.scheduler = self._start(
+            "scheduler", "--port", "0", "--dashboard-address", "127.0.0.1:0"
+        )
         while not (self._file.exists() and self._file.read_text("utf-8").endswith("}")):
             assert self.scheduler.poll() is None
             time.sleep(0.05)
@@ -57,12 +73,34 @@ class Running:
         self.workers = [self.start_worker() for _ in range(workers)]
 
     def start_worker(self) -> subprocess.Popen[bytes]:
-        return self._start("worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--dashboard-address", ":0")
+        return self._start(
+            "worker",
+            "--nthreads",
+            "1",
+            "--no-nanny",
+            "--no-dashboard",
+            "--dashboard-address",
+            ":0",
+        )
 
     def _start(self, kind: str, *more: str) -> subprocess.Popen[bytes]:
-        command = [*DASK, kind, "--scheduler-file", str(self._file), "--host", "127.0.0.1", *more]
+        command = [
+            *DASK,
+            kind,
+            "--scheduler-file",
+            str(self._file),
+            "--host",
+            "127.0.0.1",
+            *more,
+        ]
         out = subprocess.DEVNULL
-        return subprocess.Popen(command, cwd=self._file.parent, env=self._environment, stdout=out, stderr=out)
+        return subprocess.Popen(
+            command,
+            cwd=self._file.parent,
+            env=self._environment,
+            stdout=out,
+            stderr=out,
+        )
 
     def stop(self) -> None:
         for process in [*self.workers, self.scheduler]:
@@ -71,7 +109,9 @@ class Running:
 
 
 @contextmanager
-def running(folder: Path, workers: int = 2, environment: dict[str, str] | None = None) -> Iterator[Running]:
+def running(
+    folder: Path, workers: int = 2, environment: dict[str, str] | None = None
+) -> Iterator[Running]:
     started = Running(folder, workers, environment)
     try:
         yield started
@@ -80,7 +120,9 @@ def running(folder: Path, workers: int = 2, environment: dict[str, str] | None =
 
 
 @contextmanager
-def at_block(cluster: Cluster, number: int, *actions: Callable[[], object]) -> Iterator[None]:
+def at_block(
+    cluster: Cluster, number: int, *actions: Callable[[], object]
+) -> Iterator[None]:
     """Do something just before so many blocks have been sent."""
     sent, submit = [], cluster._client.submit
 
@@ -97,7 +139,9 @@ def at_block(cluster: Cluster, number: int, *actions: Callable[[], object]) -> I
     assert len(sent) >= number
 
 
-def judged(demo: Specs, cluster: Cluster | None, load: str = "load", store: Store | None = None) -> Run:
+def judged(
+    demo: Specs, cluster: Cluster | None, load: str = "load", store: Store | None = None
+) -> Run:
     return verify(demo, source=SOURCE + load, cluster=cluster, store=store)
 
 
@@ -111,39 +155,63 @@ def test_a_cluster_finds_what_one_process_finds_also_where_a_worker_is_killed_in
         assert without_times(judged(demo, cluster)) == alone
         with at_block(cluster, 5, started.workers[0].kill):
             assert without_times(judged(demo, cluster)) == alone
-        with at_block(cluster, 5, lambda: started.workers.append(started.start_worker()), started.workers[1].kill):
+        with at_block(
+            cluster,
+            5,
+            lambda: started.workers.append(started.start_worker()),
+            started.workers[1].kill,
+        ):
             assert without_times(judged(demo, cluster)) == alone
         assert not cluster.failure
         cluster.close()
 
 
 @pytest.mark.slow
-def test_where_the_scheduler_goes_what_was_decided_is_kept_and_a_later_run_goes_on(demo: Specs, tmp_path: Path) -> None:
+def test_where_the_scheduler_goes_what_was_decided_is_kept_and_a_later_run_goes_on(
+    demo: Specs, tmp_path: Path
+) -> None:
     store = Store(tmp_path / "evidence.sqlite")
     with running(tmp_path, 1) as started:
         cluster = Cluster(started.address)
         with at_block(cluster, 4, started.scheduler.kill):
             run = judged(demo, cluster, store=store)
         assert run.run.interrupted
-        assert cluster.failure == f"the run on the cluster at {started.address} ended early: the scheduler is gone"
-        assert any(check.message == INTERRUPTED for result in run.results for check in result.checks)
+        assert (
+            cluster.failure
+            == f"the run on the cluster at {started.address} ended early: the scheduler is gone"
+        )
+        assert any(
+            check.message == INTERRUPTED
+            for result in run.results
+            for check in result.checks
+        )
         cluster.close()
     after = judged(demo, None, store=store)
     assert not after.run.interrupted
     info = msgspec.structs.replace(after.run, from_store=0)
-    assert without_times(msgspec.structs.replace(after, run=info)) == without_times(judged(demo, None))
+    assert without_times(msgspec.structs.replace(after, run=info)) == without_times(
+        judged(demo, None)
+    )
 
 
 @pytest.mark.slow
 def test_a_worker_that_is_stopped_costs_time_only_and_where_none_is_left_the_run_ends(
     demo: Specs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with running(tmp_path, 2, {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "8s"}) as started:
+    with running(
+        tmp_path, 2, {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "8s"}
+    ) as started:
         cluster = Cluster(started.address)
-        with at_block(cluster, 5, lambda: started.workers[0].send_signal(signal.SIGSTOP)):
-            assert without_times(judged(demo, cluster)) == without_times(judged(demo, None))
+        with at_block(
+            cluster, 5, lambda: started.workers[0].send_signal(signal.SIGSTOP)
+        ):
+            assert without_times(judged(demo, cluster)) == without_times(
+                judged(demo, None)
+            )
         short = partial(monkeypatch.setattr, module, "WORKER_SECONDS", 1.0)
-        with at_block(cluster, 1, lambda: started.workers[1].send_signal(signal.SIGSTOP), short):
+        with at_block(
+            cluster, 1, lambda: started.workers[1].send_signal(signal.SIGSTOP), short
+        ):
             run = judged(demo, cluster)
         assert run.run.interrupted
         assert cluster.failure.endswith("ended early: it has had no worker for 1 s")
@@ -157,10 +225,14 @@ def test_a_scheduler_that_is_stopped_ends_the_run_with_what_was_decided(
     short = partial(monkeypatch.setattr, module, "ANSWER_SECONDS", 2.0)
     with running(tmp_path, 1) as started:
         cluster = Cluster(started.address)
-        with at_block(cluster, 4, lambda: started.scheduler.send_signal(signal.SIGSTOP), short):
+        with at_block(
+            cluster, 4, lambda: started.scheduler.send_signal(signal.SIGSTOP), short
+        ):
             run = judged(demo, cluster)
         assert run.run.interrupted
-        assert cluster.failure.endswith("ended early: the scheduler has not answered for 2 s")
+        assert cluster.failure.endswith(
+            "ended early: the scheduler has not answered for 2 s"
+        )
         cluster.close()
 
 
@@ -183,7 +255,10 @@ def test_workers_with_other_code_are_refused_in_one_line(
     other = {**fingerprint(), "numpy": "1.0"}
     with running(tmp_path, 1) as started:
         monkeypatch.setattr(module, "fingerprint", lambda: other)
-        assert main(["verify", "tran2022:proposition-13", "--cluster", started.address]) == 2
+        assert (
+            main(["verify", "tran2022:proposition-13", "--cluster", started.address])
+            == 2
+        )
     (line,) = capsys.readouterr().err.splitlines()
     assert "all workers must run the same code" in line
     assert f"numpy {fingerprint()['numpy']} for 1.0" in line
@@ -191,29 +266,43 @@ def test_workers_with_other_code_are_refused_in_one_line(
 
 @for_each(
     ("address", "said"),
-    [("tcp://127.0.0.1:9", "Timed out"), ("nowhere", "missing port"), ("tls://127.0.0.1:9", "TLS configuration")],
+    [
+        ("tcp://127.0.0.1:9", "Timed out"),
+        ("nowhere", "missing port"),
+        ("tls://127.0.0.1:9", "TLS configuration"),
+    ],
 )
 def test_an_address_without_a_scheduler_is_refused_in_one_line(
-    address: str, said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    address: str,
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "CONNECT_SECONDS", 0.3)
     assert main(["verify", "tran2022:proposition-13", "--cluster", address]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert f"no scheduler of Dask answers at {address}" in line
     assert said in line
-    assert not logging.getLogger("distributed.client").isEnabledFor(logging.ERROR)  # Dask gives it a level of its own
+    # Dask gives it a level of its own
+    assert not logging.getLogger("distributed.client").isEnabledFor(logging.ERROR)
 
 
-def test_what_answers_and_is_no_scheduler_is_waited_for_a_while_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_answers_and_is_no_scheduler_is_waited_for_a_while_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(module, "CONNECT_SECONDS", 0.01)
     over = Event()
     monkeypatch.setattr(distributed, "Client", lambda *_, **__: over.wait())
-    with pytest.raises(ClusterError, match="something is there, but it does not answer as Dask does"):
+    with pytest.raises(
+        ClusterError, match="something is there, but it does not answer as Dask does"
+    ):
         Cluster("tcp://127.0.0.1:80")
     over.set()
 
 
-def test_processes_here_are_not_asked_for_beside_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+def test_processes_here_are_not_asked_for_beside_a_cluster(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["verify", "--jobs", "2", "--cluster", "tcp://127.0.0.1:9"]) == 2
     assert "must not be given with --cluster" in capsys.readouterr().err
 
@@ -228,13 +317,18 @@ def test_what_differs_is_named() -> None:
     assert difference(fingerprint()) == ""
     own = fingerprint()["code"]
     assert difference({**fingerprint(), "code": "0"}) == f"code {own} for 0"
-    without = {name: version for name, version in fingerprint().items() if name != "scipy"}
+    without = {
+        name: version for name, version in fingerprint().items() if name != "scipy"
+    }
     assert difference(without) == f"scipy {fingerprint()['scipy']} for none"
     assert difference({**fingerprint(), "torch": "2.0"}) == "torch missing for 2.0"
 
 
 def test_a_worker_that_comes_later_with_other_code_runs_nothing() -> None:
-    with pytest.raises(ClusterError, match=r"all workers must run the same code: a worker has code .* for 0"):
+    with pytest.raises(
+        ClusterError,
+        match=r"all workers must run the same code: a worker has code .* for 0",
+    ):
         run_on_worker(pickle.dumps([Threads()]), (0, 0), {**fingerprint(), "code": "0"})
 
 
@@ -265,7 +359,10 @@ class Numbered:
 
 
 def test_a_worker_does_the_work_of_each_run_and_not_that_of_the_one_before() -> None:
-    found = [run_on_worker(pickle.dumps([Numbered(n)]), (0, 1), fingerprint()).part for n in (10, 20, 10)]
+    found = [
+        run_on_worker(pickle.dumps([Numbered(n)]), (0, 1), fingerprint()).part
+        for n in (10, 20, 10)
+    ]
     assert found == [11, 21, 11]
 
 
@@ -309,7 +406,9 @@ def test_a_block_that_is_cancelled_because_the_scheduler_went_says_so() -> None:
         status = "pending"
 
         def result(self, timeout: float) -> None:
-            raise FutureCancelledError("run_on_worker-1", reason="scheduler-connection-lost")
+            raise FutureCancelledError(
+                "run_on_worker-1", reason="scheduler-connection-lost"
+            )
 
     with pytest.raises(ClusterError, match=module.GONE):
         Cluster.__new__(Cluster)._outcome(Cancelled())  # type: ignore[arg-type]  # what is asked of a future
@@ -337,12 +436,18 @@ class OneWorker:
             yield task, run_on_worker(pickle.dumps(jobs), task, fingerprint(), limit)
 
 
-def test_a_block_of_a_command_in_pieces_that_does_not_return_is_named_after_its_limit() -> None:
+def test_a_block_of_a_command_in_pieces_that_does_not_return_is_named_after_its_limit() -> (
+    None
+):
     backend = Backend(cluster=OneWorker(), limit=0.5)  # type: ignore[arg-type]  # as much of a cluster as is used
-    with pytest.raises(ArgumentError, match=r"must run each block of a mechanism within 0\.5 s"):
+    with pytest.raises(
+        ArgumentError, match=r"must run each block of a mechanism within 0\.5 s"
+    ):
         list(backend.outcomes(Endless(), 2))  # type: ignore[arg-type]  # nothing is kept of it
 
 
-def test_a_limit_of_a_comparison_needs_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_limit_of_a_comparison_needs_a_cluster(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["compare", "--timeout", "5"]) == 2
     assert "--timeout 5.0: must be given with --cluster" in capsys.readouterr().err

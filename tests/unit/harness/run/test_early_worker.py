@@ -11,7 +11,11 @@ import pytest
 
 from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run import task_pool as module
-from dpverify.harness.run.task_pool import SWITCH_INTERVAL, grouped_by_check, run_with_early_worker
+from dpverify.harness.run.task_pool import (
+    SWITCH_INTERVAL,
+    grouped_by_check,
+    run_with_early_worker,
+)
 from tests.for_each import for_each
 
 
@@ -34,10 +38,17 @@ class Worker(Executor):
 @pytest.fixture
 def jobs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Four checks, the first and the third of one name."""
-    monkeypatch.setattr(module, "run_task", lambda job, block: BlockOutcome((job.check, block), 0.0))
+    monkeypatch.setattr(
+        module, "run_task", lambda job, block: BlockOutcome((job.check, block), 0.0)
+    )
     monkeypatch.setattr(module, "prepare_worker", lambda _: None)
-    monkeypatch.setattr(module, "run_in_worker", lambda place, block: BlockOutcome((place, block), 0.0))
-    return [SimpleNamespace(check=name) for name in ("search", "derivation", "search", "law")]
+    monkeypatch.setattr(
+        module, "run_in_worker", lambda place, block: BlockOutcome((place, block), 0.0)
+    )
+    return [
+        SimpleNamespace(check=name)
+        for name in ("search", "derivation", "search", "law")
+    ]
 
 
 def every_task() -> deque[tuple[int, int]]:
@@ -50,7 +61,9 @@ def test_checks_of_one_name_are_put_together(jobs: list[Any]) -> None:
     assert [block for _, block in tasks] == [0, 1] * 4
 
 
-def test_every_task_is_run_once_and_turns_are_short_while_it_lasts(jobs: list[Any]) -> None:
+def test_every_task_is_run_once_and_turns_are_short_while_it_lasts(
+    jobs: list[Any],
+) -> None:
     before = sys.getswitchinterval()
     run = run_with_early_worker(jobs, every_task(), Worker())
     found = [next(run)]
@@ -60,7 +73,9 @@ def test_every_task_is_run_once_and_turns_are_short_while_it_lasts(jobs: list[An
     assert sys.getswitchinterval() == before
 
 
-def test_turns_are_as_before_and_no_task_is_left_when_the_run_is_left(jobs: list[Any]) -> None:
+def test_turns_are_as_before_and_no_task_is_left_when_the_run_is_left(
+    jobs: list[Any],
+) -> None:
     before, tasks = sys.getswitchinterval(), every_task()
     run = run_with_early_worker(jobs, tasks, Worker())
     next(run)

@@ -14,14 +14,18 @@ NAME = Path("dpverify", "harness", "run", "manifest.py")
 
 def git(root: Path, *words: str) -> str:
     owner = "-c", "user.name=A", "-c", "user.email=a@example.org"
-    return subprocess.run(["git", *owner, *words], cwd=root, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        ["git", *owner, *words], cwd=root, check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def commit_of(root: Path) -> str:
     """What the manifest's code says when it lies in another checkout."""
     code = "import runpy, sys; print(runpy.run_path(sys.argv[1])['commit']())"
     command = [sys.executable, "-c", code, str(root / NAME)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(
+        command, check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
 def test_the_commit_is_that_of_the_checkout(tmp_path: Path) -> None:

@@ -19,7 +19,9 @@ SOURCE = "tests.unit.harness.demo.demo_checks:load"
 CLAIMS = ["demo:sum", "demo:walk", "demo:wrong-walk", "demo:bits"]
 
 
-def judge(demo: Specs, seed: int, report: Path | None = None, budget: str = "smoke") -> Run:
+def judge(
+    demo: Specs, seed: int, report: Path | None = None, budget: str = "smoke"
+) -> Run:
     """Judge some claims, two of them by simulations that say other numbers under another seed."""
     claims = [demo.claim(key) for key in CLAIMS]
     renew = None if report is None else RecordedRun(report)
@@ -30,7 +32,9 @@ def record(run: Run, report: Path, **changes: object) -> Path:
     """Record a run, its manifest changed."""
     (report / "data").mkdir(exist_ok=True)
     info = msgspec.structs.replace(run.run, **changes)
-    (report / "data" / "demo.json").write_bytes(encode(msgspec.structs.replace(run, run=info)))
+    (report / "data" / "demo.json").write_bytes(
+        encode(msgspec.structs.replace(run, run=info))
+    )
     return report
 
 
@@ -58,10 +62,14 @@ def make_stale(monkeypatch: pytest.MonkeyPatch, *claims: str) -> None:
     monkeypatch.setattr(JudgedReading, "evidence_hash", property(changed))
 
 
-def test_what_is_not_stale_stands_whatever_the_seed(demo: Specs, first: Run, tmp_path: Path) -> None:
+def test_what_is_not_stale_stands_whatever_the_seed(
+    demo: Specs, first: Run, tmp_path: Path
+) -> None:
     renewed = judge(demo, 2, record(first, tmp_path, commit="a" * 40))
     assert without_run(renewed.results) == first.results
-    assert {claim: result.earlier for claim, result in with_checks(renewed).items()} == dict.fromkeys(CLAIMS, 1)
+    assert {
+        claim: result.earlier for claim, result in with_checks(renewed).items()
+    } == dict.fromkeys(CLAIMS, 1)
     assert [(info.seed, info.commit) for info in renewed.run.earlier] == [(1, "a" * 40)]
     assert renewed.run.false_alarm == first.run.false_alarm > 0.0
 
@@ -72,12 +80,18 @@ def test_only_what_is_stale_is_judged_anew(
     make_stale(monkeypatch, "demo:walk")
     renewed = judge(demo, 2, record(first, tmp_path, commit="a" * 40))
     was, now = with_checks(first), with_checks(renewed)
-    assert {claim: result.earlier for claim, result in now.items()} == dict.fromkeys(CLAIMS, 1) | {"demo:walk": 0}
+    assert {claim: result.earlier for claim, result in now.items()} == dict.fromkeys(
+        CLAIMS, 1
+    ) | {"demo:walk": 0}
     assert now["demo:walk"].evidence_hash == "changed"
-    assert _statistics(now["demo:walk"].checks) != _statistics(was["demo:walk"].checks)  # drawn with the new seed
+    # drawn with the new seed
+    assert _statistics(now["demo:walk"].checks) != _statistics(was["demo:walk"].checks)
     again = judge(demo, 3, record(renewed, tmp_path, commit="b" * 40))
     assert without_run(again.results) == without_run(renewed.results)
-    assert {claim: again.run.earlier[result.earlier - 1].seed for claim, result in with_checks(again).items()} == {
+    assert {
+        claim: again.run.earlier[result.earlier - 1].seed
+        for claim, result in with_checks(again).items()
+    } == {
         **dict.fromkeys(CLAIMS, 1),
         "demo:walk": 2,
     }
@@ -88,7 +102,10 @@ def test_only_what_is_stale_is_judged_anew(
             f"1 of 5 verdicts, of commit {'b' * 40}, seed 2",
         ]
     )
-    assert "4 verdicts of earlier runs stand: nothing that they rest on has changed." in list(closing(again))
+    assert (
+        "4 verdicts of earlier runs stand: nothing that they rest on has changed."
+        in list(closing(again))
+    )
 
 
 def _statistics(checks: list[CheckResult]) -> list[str]:
@@ -96,7 +113,9 @@ def _statistics(checks: list[CheckResult]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"interrupted": True}, {"budget": "standard"}, {"versions": {"python": "3"}}], ids=str
+    "changes",
+    [{"interrupted": True}, {"budget": "standard"}, {"versions": {"python": "3"}}],
+    ids=str,
 )
 def test_nothing_stands_of_a_run_of_another_kind(
     demo: Specs, first: Run, tmp_path: Path, changes: dict[str, object]
@@ -107,17 +126,25 @@ def test_nothing_stands_of_a_run_of_another_kind(
     assert renewed.earlier_words == []
 
 
-def test_a_check_that_broke_is_run_again(demo: Specs, first: Run, tmp_path: Path) -> None:
+def test_a_check_that_broke_is_run_again(
+    demo: Specs, first: Run, tmp_path: Path
+) -> None:
     broken, *others = first.results
     checks = [msgspec.structs.replace(check, error="broken") for check in broken.checks]
     assert checks
     results = [msgspec.structs.replace(broken, checks=checks), *others]
-    renewed = judge(demo, 1, record(msgspec.structs.replace(first, results=results), tmp_path))
-    assert {claim: result.earlier for claim, result in with_checks(renewed).items()} == {
+    renewed = judge(
+        demo, 1, record(msgspec.structs.replace(first, results=results), tmp_path)
+    )
+    assert {
+        claim: result.earlier for claim, result in with_checks(renewed).items()
+    } == {
         **dict.fromkeys(CLAIMS, 1),
         broken.claim: 0,
     }
 
 
-def test_without_a_report_everything_is_judged(demo: Specs, first: Run, tmp_path: Path) -> None:
+def test_without_a_report_everything_is_judged(
+    demo: Specs, first: Run, tmp_path: Path
+) -> None:
     assert judge(demo, 1, tmp_path).run.earlier == first.run.earlier == []

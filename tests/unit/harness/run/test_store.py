@@ -62,13 +62,17 @@ print(seed)
 """
 
 
-def judged(demo: Specs, store: Store | None, seed: int = 0, *, fresh: bool = False) -> Run:
+def judged(
+    demo: Specs, store: Store | None, seed: int = 0, *, fresh: bool = False
+) -> Run:
     return verify(demo, seed=seed, source=SOURCE + "load", store=store, fresh=fresh)
 
 
 def found(run: Run) -> bytes:
     """What a run found, without times and without where it is from."""
-    return without_times(msgspec.structs.replace(run, run=msgspec.structs.replace(run.run, from_store=0)))
+    return without_times(
+        msgspec.structs.replace(run, run=msgspec.structs.replace(run.run, from_store=0))
+    )
 
 
 @pytest.fixture
@@ -79,7 +83,9 @@ def job(demo: Specs) -> Job:
 
 def statistics(**changed: Any) -> TrajectoryStatistics:
     given: dict[str, Any] = {each.name: None for each in fields(TrajectoryStatistics)}
-    return TrajectoryStatistics(**{**given, "n": 3, "lengths": np.arange(6.0).reshape(2, 3), **changed})
+    return TrajectoryStatistics(
+        **{**given, "n": 3, "lengths": np.arange(6.0).reshape(2, 3), **changed}
+    )
 
 
 @for_each(
@@ -87,19 +93,30 @@ def statistics(**changed: Any) -> TrajectoryStatistics:
     [
         (2, MeanMoments(5, 0.1, 1e-300)),
         ("ramp", [0.1, float("inf"), -0.0]),
-        CheckResult(name="law", method="monte-carlo", status="not refuted", n=7, alpha=1e-6),
+        CheckResult(
+            name="law", method="monte-carlo", status="not refuted", n=7, alpha=1e-6
+        ),
         [None, True, ("a", 1)],
     ],
 )
 def test_a_part_is_read_as_it_was_written(part: Any) -> None:
-    again = unpacked(packed(part, (MeanMoments, CheckResult)), (MeanMoments, CheckResult))
+    again = unpacked(
+        packed(part, (MeanMoments, CheckResult)), (MeanMoments, CheckResult)
+    )
     assert (again, type(again)) == (part, type(part))
 
 
 def test_arrays_are_read_with_type_and_shape() -> None:
     part = statistics(counts=np.array([[1, 2]], dtype=np.int64))
-    again = unpacked(packed((1, part), (TrajectoryStatistics,)), (TrajectoryStatistics,))[1]
-    assert (again.n, again.gram, again.counts.dtype, again.counts.shape) == (3, None, np.int64, (1, 2))
+    again = unpacked(
+        packed((1, part), (TrajectoryStatistics,)), (TrajectoryStatistics,)
+    )[1]
+    assert (again.n, again.gram, again.counts.dtype, again.counts.shape) == (
+        3,
+        None,
+        np.int64,
+        (1, 2),
+    )
     assert np.array_equal(again.lengths, part.lengths)
     assert again.lengths.flags.writeable
 
@@ -121,7 +138,11 @@ def test_a_second_run_finds_everything_and_says_so(demo: Specs, tmp_path: Path) 
     first, second = judged(demo, store), judged(demo, store)
     assert found(first) == found(second) == found(judged(demo, None))
     checks = sum(len(result.all_checks) for result in first.results)
-    later = sum("runs from" in check.message for result in first.results for check in result.all_checks)
+    later = sum(
+        "runs from" in check.message
+        for result in first.results
+        for check in result.all_checks
+    )
     assert (first.run.from_store, second.run.from_store) == (0, checks - later)
     assert judged(demo, store, fresh=True).run.from_store == 0
     assert judged(demo, store, seed=1).run.from_store == 0
@@ -135,14 +156,22 @@ def test_a_fresh_run_is_kept_for_the_next_one_and_what_is_stale_is_said(
     fresh, later = judge(fresh=True), judge()
     assert found(later) == found(fresh)
     checks = len(later.results[0].all_checks)
-    assert [(run.run.from_store, run.run.stale_in_store) for run in (fresh, later)] == [(0, 0), (checks, 0)]
+    assert [(run.run.from_store, run.run.stale_in_store) for run in (fresh, later)] == [
+        (0, 0),
+        (checks, 0),
+    ]
     monkeypatch.setattr(module, "_versions", lambda: "others")
     other = judge()
     assert (other.run.from_store, other.run.stale_in_store) == (0, checks)
-    assert any("are stale: record, code, versions or the recorded run have changed" in line for line in closing(other))
+    assert any(
+        "are stale: record, code, versions or the recorded run have changed" in line
+        for line in closing(other)
+    )
 
 
-def test_a_block_is_found_under_the_same_evidence_only(job: Job, tmp_path: Path) -> None:
+def test_a_block_is_found_under_the_same_evidence_only(
+    job: Job, tmp_path: Path
+) -> None:
     store = Store(tmp_path / "evidence.sqlite")
     outcome = BlockOutcome((0, MeanMoments(2, 0.5, 0.25)), 1.5)
     store.save(job, "hash", 3, outcome)
@@ -153,14 +182,19 @@ def test_a_block_is_found_under_the_same_evidence_only(job: Job, tmp_path: Path)
         replace(job.context, share=2.0),
         replace(job.context, budget=BUDGETS["full"]),
     ]
-    assert all(not store.stored_blocks(replace(job, context=context), "hash") for context in other)
+    assert all(
+        not store.stored_blocks(replace(job, context=context), "hash")
+        for context in other
+    )
     assert not store.stored_blocks(job, "another hash")
     assert store.stale(job, "another hash")
     store.save(job, "another hash", 0, outcome)  # what is stale goes
     assert not store.stored_blocks(job, "hash")
 
 
-def test_a_block_made_with_other_libraries_is_stale(job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_block_made_with_other_libraries_is_stale(
+    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = Store(tmp_path / "evidence.sqlite")
     store.save(job, "hash", 3, BlockOutcome((0, MeanMoments(2, 0.5, 0.25)), 1.5))
     monkeypatch.setattr(module, "_versions", lambda: "others")
@@ -184,13 +218,19 @@ def test_errors_and_parts_of_other_types_are_not_kept(job: Job, tmp_path: Path) 
 
 
 def test_works_are_forgotten_together_or_not_at_all(job: Job, tmp_path: Path) -> None:
-    path, other = tmp_path / "evidence.sqlite", replace(job, context=replace(job.context, seed=1))
+    path, other = (
+        tmp_path / "evidence.sqlite",
+        replace(job, context=replace(job.context, seed=1)),
+    )
     store = Store(path)
     for each in (job, other):
         store.save(each, "hash", 0, BlockOutcome((0, MeanMoments(1, 0.0, 0.0)), 1.5))
-    with sqlite3.connect(path) as file:  # what stops it at the second one, as a kill would
+    # what stops it at the second one, as a kill would
+    with sqlite3.connect(path) as file:
         stop = "begin select raise(abort, 'stopped'); end"
-        file.execute(f"create trigger stop before delete on blocks when old.check_of = '{other.request_key}' {stop}")
+        file.execute(
+            f"create trigger stop before delete on blocks when old.check_of = '{other.request_key}' {stop}"
+        )
     store.drop([job, other])
     assert "stopped" in store.failure
     store.close()
@@ -222,10 +262,22 @@ def test_a_store_that_breaks_costs_no_verdict(demo: Specs, tmp_path: Path) -> No
     assert "cannot be read" in store.failure
 
 
-def test_runs_that_are_killed_at_random_moments_go_on(demo: Specs, tmp_path: Path) -> None:
+def test_runs_that_are_killed_at_random_moments_go_on(
+    demo: Specs, tmp_path: Path
+) -> None:
     path = tmp_path / "evidence.sqlite"
-    command = [sys.executable, "-c", RUN, str(demo.directory), SOURCE + "load", str(path), str(KILLS)]
-    last = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    command = [
+        sys.executable,
+        "-c",
+        RUN,
+        str(demo.directory),
+        SOURCE + "load",
+        str(path),
+        str(KILLS),
+    ]
+    last = int(
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    )
     taken = 0
     for seed in range(last + 1):
         run = judged(demo, Store(path), seed)
@@ -233,6 +285,8 @@ def test_runs_that_are_killed_at_random_moments_go_on(demo: Specs, tmp_path: Pat
         taken += run.run.from_store
     with sqlite3.connect(path) as file:
         (rows,) = file.execute("select count(*) from blocks").fetchone()
-        (blocks,) = file.execute("select count(*) from (select distinct check_of, block from blocks)").fetchone()
+        (blocks,) = file.execute(
+            "select count(*) from (select distinct check_of, block from blocks)"
+        ).fetchone()
     assert rows == blocks > 0, "no block is there twice"
     assert taken > 0 or KILLS < 20

@@ -19,7 +19,8 @@ from dpverify.harness.run.store_file import VERSION, StoreError
 from tests.for_each import for_each
 
 BLOCKS = 40
-SURELY = 4096  # bytes of noise, as many as a page has: they hit what is kept wherever they stand
+# bytes of noise, as many as a page has: they hit what is kept wherever they stand
+SURELY = 4096
 COMMANDS = {
     "verify": ("verify", "tran2022:proposition-13"),
     "compare": ("compare", "--epsilon", "2", "--delta", "1e-5", "--no-figure"),
@@ -71,18 +72,27 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
 
 
 @for_each("damage", DAMAGES)
-def test_a_damaged_store_is_refused_and_stays_as_it_is(damage: str, tmp_path: Path) -> None:
+def test_a_damaged_store_is_refused_and_stays_as_it_is(
+    damage: str, tmp_path: Path
+) -> None:
     path = tmp_path / "evidence.sqlite"
     damaged = DAMAGES[damage](filled(path))
     path.write_bytes(damaged)
-    with pytest.raises(StoreError, match="is no store of evidence that can be used: ") as error:
+    with pytest.raises(
+        StoreError, match="is no store of evidence that can be used: "
+    ) as error:
         Store(path)
     assert "\n" not in str(error.value)
     assert path.read_bytes() == damaged
 
 
-@for_each("changed", ["block = 100 + block", "check_of = 'others'", "evidence = 'x'", "seconds = 0.25"])
-def test_a_block_that_stands_under_another_name_is_damage(changed: str, tmp_path: Path) -> None:
+@for_each(
+    "changed",
+    ["block = 100 + block", "check_of = 'others'", "evidence = 'x'", "seconds = 0.25"],
+)
+def test_a_block_that_stands_under_another_name_is_damage(
+    changed: str, tmp_path: Path
+) -> None:
     """Else what one block gave would be counted as another's."""
     path = tmp_path / "evidence.sqlite"
     filled(path)
@@ -107,7 +117,9 @@ def test_a_command_with_a_damaged_store_ends_with_one_line_and_exit_code_2(
     assert path.read_bytes() == damaged
 
 
-def test_a_database_with_other_tables_is_refused_and_gets_none_of_ours(tmp_path: Path) -> None:
+def test_a_database_with_other_tables_is_refused_and_gets_none_of_ours(
+    tmp_path: Path,
+) -> None:
     for number, (table, said) in enumerate(
         [
             ("create table notes (text)", r"other tables \(notes\)"),
@@ -132,16 +144,23 @@ def copied_while_open(path: Path, to: Path) -> None:
     for block in range(BLOCKS):
         store.save(Numbers(), "hash", block, BlockOutcome(Numbers().run(block), 0.5))
     for end in ("", "-wal"):
-        to.with_name(to.name + end).write_bytes(path.with_name(path.name + end).read_bytes())
+        to.with_name(to.name + end).write_bytes(
+            path.with_name(path.name + end).read_bytes()
+        )
     store.close()
 
 
-def test_a_log_that_is_damaged_or_alone_is_refused_and_one_that_is_gone_costs_time_only(tmp_path: Path) -> None:
+def test_a_log_that_is_damaged_or_alone_is_refused_and_one_that_is_gone_costs_time_only(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "evidence.sqlite"
     log = tmp_path / "evidence.sqlite-wal"
     copied_while_open(tmp_path / "first.sqlite", path)
     whole, logged = path.read_bytes(), log.read_bytes()
-    for content, file, said in ((whole, bytes(100) + logged, "is damaged; without that file"), (b"", logged, "empty")):
+    for content, file, said in (
+        (whole, bytes(100) + logged, "is damaged; without that file"),
+        (b"", logged, "empty"),
+    ):
         path.write_bytes(content)
         log.write_bytes(file)
         with pytest.raises(StoreError, match=said):
@@ -160,7 +179,9 @@ def test_a_log_that_is_damaged_or_alone_is_refused_and_one_that_is_gone_costs_ti
 
 
 @for_each("leaves", ["", "create nothing"])
-def test_what_a_run_leaves_that_is_killed_at_its_beginning_is_begun_again(leaves: str, tmp_path: Path) -> None:
+def test_what_a_run_leaves_that_is_killed_at_its_beginning_is_begun_again(
+    leaves: str, tmp_path: Path
+) -> None:
     path = tmp_path / "evidence.sqlite"
     path.touch()
     if leaves:
@@ -172,7 +193,9 @@ def test_what_a_run_leaves_that_is_killed_at_its_beginning_is_begun_again(leaves
     store.close()
 
 
-def test_blocks_without_a_digest_which_earlier_versions_kept_are_dropped(tmp_path: Path) -> None:
+def test_blocks_without_a_digest_which_earlier_versions_kept_are_dropped(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "evidence.sqlite"
     filled(path)
     with closing(sqlite3.connect(path)) as file:
@@ -193,7 +216,9 @@ def test_a_store_that_breaks_in_the_middle_costs_no_result(tmp_path: Path) -> No
         pieces = backend.outcomes(Numbers(), 3)
         found = [next(pieces), next(pieces)]
         store.close()
-        assert [*found, *pieces] == [(block, Numbers().run(block)) for block in range(3)]
+        assert [*found, *pieces] == [
+            (block, Numbers().run(block)) for block in range(3)
+        ]
         (line,) = backend.words()
         assert line.startswith("the run went on without its store: ")
 

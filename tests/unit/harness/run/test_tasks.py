@@ -16,7 +16,9 @@ class Precision:
         return found
 
 
-def test_a_block_finds_one_precision_of_balls_and_leaves_its_processes_as_it_was() -> None:
+def test_a_block_finds_one_precision_of_balls_and_leaves_its_processes_as_it_was() -> (
+    None
+):
     with working_precision(256):
         assert [run_task(Precision(), block).part for block in range(2)] == [53, 53]
         assert ctx.prec == 256

@@ -59,13 +59,18 @@ def judged(folder: Path, claim: str, verdict: str = "") -> Result:
     ("sides", "status"),
     [
         ('lhs = "N + T"\nrelation = "="\nprinted = "T + N"', "untested"),
-        ('lhs = "N"\nrelation = "<="\nprinted = "T"\nlet = [{symbol = "T", value = "N"}]', "untested"),
+        (
+            'lhs = "N"\nrelation = "<="\nprinted = "T"\nlet = [{symbol = "T", value = "N"}]',
+            "untested",
+        ),
         ('lhs = "N + T"\nrelation = "="\nprinted = "T + N + 0"', "proved"),
         ('lhs = "N"\nrelation = "<="\nprinted = "N + T"', "proved"),
         ('lhs = "N"\nrelation = "<"\nprinted = "N"', "refuted"),
     ],
 )
-def test_only_a_statement_can_be_proved(tmp_path: Path, sides: str, status: Status) -> None:
+def test_only_a_statement_can_be_proved(
+    tmp_path: Path, sides: str, status: Status
+) -> None:
     result = judged(tmp_path, sides)
     assert result.status == status
     assert ("identical sides prove nothing" in result.reason) == (status == "untested")
@@ -82,7 +87,9 @@ def test_an_amendment_with_identical_sides_is_untested(tmp_path: Path) -> None:
 
 
 @for_each("marked", ["", "only_restates = true\n"])
-def test_an_amendment_that_requires_what_it_claims_has_no_status(tmp_path: Path, marked: str) -> None:
+def test_an_amendment_that_requires_what_it_claims_has_no_status(
+    tmp_path: Path, marked: str
+) -> None:
     result = judged(tmp_path, PRINTED, f'{VERDICT}{marked}requires = ["T >= N**2"]')
     assert result.amendment is not None
     assert result.amendment.only_restates

@@ -4,7 +4,10 @@ import numpy as np
 from flint import arb
 
 from dpverify.harness import Outcome
-from dpverify.harness.search.exhaustive_check import compare_arrays, compare_coefficients
+from dpverify.harness.search.exhaustive_check import (
+    compare_arrays,
+    compare_coefficients,
+)
 from dpverify.symbolic.exact.combinations import Combination, Name, term
 
 
@@ -13,7 +16,10 @@ def named(name: Name) -> str:
 
 
 def test_equal_sums_agree() -> None:
-    assert compare_coefficients(term("a") + term("b"), term("b") + term("a"), named).ok is True
+    assert (
+        compare_coefficients(term("a") + term("b"), term("b") + term("a"), named).ok
+        is True
+    )
 
 
 def test_first_difference_is_shown_with_both_sides() -> None:
@@ -29,9 +35,13 @@ def test_balls_that_overlap_are_not_decided() -> None:
 
 def test_arrays_agree_up_to_rounding() -> None:
     exact = np.array([[1.0, 2.0], [0.0, 4.0]])
-    assert compare_arrays(exact * (1 + 1e-14), exact, lambda *at: f"{at}", rtol=1e-13).ok
+    assert compare_arrays(
+        exact * (1 + 1e-14), exact, lambda *at: f"{at}", rtol=1e-13
+    ).ok
     off = exact.copy()
     off[1, 0] = 1e-9
-    said = compare_arrays(off, exact, lambda row, column: f"row {row}, column {column}", rtol=1e-13)
+    said = compare_arrays(
+        off, exact, lambda row, column: f"row {row}, column {column}", rtol=1e-13
+    )
     assert (said.ok, said.note) == (False, "row 1, column 0: 1e-09 and 0.0")
     assert compare_arrays(off, exact, lambda *at: f"{at}", rtol=1e-13, atol=1e-8).ok

@@ -19,7 +19,9 @@ from tests.for_each import for_each
 
 
 def statement(
-    domains: Mapping[str, str], requires: tuple[str, ...] = (), let: tuple[tuple[str, str], ...] = ()
+    domains: Mapping[str, str],
+    requires: tuple[str, ...] = (),
+    let: tuple[tuple[str, str], ...] = (),
 ) -> Statement:
     return Statement(
         key="toy:claim",
@@ -48,9 +50,14 @@ MOMENTUM = {
 }
 
 
-def drawn(sampler: Sampler, count: int = 400, seed: int = 0) -> list[dict[str, Fraction]]:
+def drawn(
+    sampler: Sampler, count: int = 400, seed: int = 0
+) -> list[dict[str, Fraction]]:
     random = Random(seed)
-    points = (sampler.point([random.random() < 0.5 for _ in range(sampler.bits)]) for _ in range(count))
+    points = (
+        sampler.point([random.random() < 0.5 for _ in range(sampler.bits)])
+        for _ in range(count)
+    )
     return [point for point in points if point is not None]
 
 
@@ -89,7 +96,9 @@ def test_an_irrational_end_is_moved_inwards(text: str, inside: int) -> None:
     assert solved is not None
     assert holds(parse_relation(text), {"x": solved[1], "a": Fraction(7)}) is True
     with working_precision(256):
-        difference = inside * (arb(solved[1].numerator) / arb(solved[1].denominator) - arb(-7).exp())
+        difference = inside * (
+            arb(solved[1].numerator) / arb(solved[1].denominator) - arb(-7).exp()
+        )
         assert difference > 0
         assert difference < 1e-20
 
@@ -102,8 +111,12 @@ def test_no_end_where_there_is_none(text: str) -> None:
 def test_all_points_meet_domains_and_conditions() -> None:
     toy = statement(MOMENTUM, ("alpha >= 1/N", "T >= N"))
     points = drawn(make_sampler(toy, {}, {}))
-    conditions = [*toy.requires, *(c for domain in toy.domains.values() for c in domain.constraints)]
-    assert len(points) > 350  # nearly every draw: the conditions are met by construction
+    conditions = [
+        *toy.requires,
+        *(c for domain in toy.domains.values() for c in domain.constraints),
+    ]
+    # nearly every draw: the conditions are met by construction
+    assert len(points) > 350
     for point in points:
         assert all(holds(condition, point) is True for condition in conditions), point
         assert all(point[name].denominator == 1 for name in ("N", "T", "t"))
@@ -113,7 +126,10 @@ def test_points_reach_past_toys() -> None:
     points = drawn(make_sampler(statement(MOMENTUM, ("alpha >= 1/N",)), {}, {}), 2000)
     assert any(point["T"] >= 2**20 for point in points)
     assert any(point["T"] == 1023 or point["T"] == 1024 for point in points)
-    assert any(point["N"].numerator & (point["N"].numerator - 1) and point["T"] % point["N"] for point in points)
+    assert any(
+        point["N"].numerator & (point["N"].numerator - 1) and point["T"] % point["N"]
+        for point in points
+    )
     assert any(point["t"] == point["T"] > 1 for point in points)
     assert any(point["alpha"] == 1 / point["N"] != 1 for point in points)
     assert any(point["alpha"] == 1 for point in points)
@@ -122,12 +138,23 @@ def test_points_reach_past_toys() -> None:
 def test_all_bits_zero_is_the_simplest_point() -> None:
     sampler = make_sampler(statement(MOMENTUM, ("alpha >= 1/N",)), {}, {})
     one = Fraction(1)
-    assert sampler.point([False] * sampler.bits) == {"N": one, "T": one, "t": one, "alpha": one, "sigma": one}
+    assert sampler.point([False] * sampler.bits) == {
+        "N": one,
+        "T": one,
+        "t": one,
+        "alpha": one,
+        "sigma": one,
+    }
 
 
 def test_definitions_take_part_in_conditions() -> None:
     toy = statement(
-        {"V": "real", "T": "integer, T >= 1", "N": "integer, N >= 1", "sigma": "real, sigma > 0"},
+        {
+            "V": "real",
+            "T": "integer, T >= 1",
+            "N": "integer, N >= 1",
+            "sigma": "real, sigma > 0",
+        },
         ("sigma >= V", "V >= 2"),
         (("V", "T/N"),),
     )
@@ -138,7 +165,11 @@ def test_definitions_take_part_in_conditions() -> None:
 
 
 def test_a_definition_must_lie_in_its_own_domain() -> None:
-    toy = statement({"T": "integer, T >= 1", "epochs": "integer", "N": "integer, N >= 2"}, (), (("epochs", "T/N"),))
+    toy = statement(
+        {"T": "integer, T >= 1", "epochs": "integer", "N": "integer, N >= 2"},
+        (),
+        (("epochs", "T/N"),),
+    )
     points = drawn(make_sampler(toy, {}, {}))
     assert points
     assert all(point["T"] % point["N"] == 0 for point in points)
@@ -162,27 +193,38 @@ def test_points_beyond_either_end_of_the_region_are_not_admitted() -> None:
     anywhere = drawn(make_sampler(statement(MOMENTUM), {}, {}))
     for ends in ((Fraction(5), None), (None, Fraction(9)), (Fraction(5), Fraction(9))):
         sampler, (lo, hi) = make_sampler(statement(MOMENTUM), {"N": ends}, {}), ends
-        inside = [(lo is None or lo <= p["N"]) and (hi is None or p["N"] <= hi) for p in anywhere]
+        inside = [
+            (lo is None or lo <= p["N"]) and (hi is None or p["N"] <= hi)
+            for p in anywhere
+        ]
         assert {*inside} == {False, True}
         assert [sampler.admits(point) for point in anywhere] == inside
 
 
 def test_symbols_can_be_added() -> None:
-    sampler = make_sampler(statement({"T": "integer, T >= 1"}), {}, {"t": parse_domain("integer, 1 <= t <= T")})
+    sampler = make_sampler(
+        statement({"T": "integer, T >= 1"}),
+        {},
+        {"t": parse_domain("integer, 1 <= t <= T")},
+    )
     points = drawn(sampler)
     assert sampler.symbols == ("T", "t")
     assert all(1 <= point["t"] <= point["T"] for point in points)
 
 
 def test_an_equation_fixes_a_symbol() -> None:
-    toy = statement({"depth": "integer", "T": "integer, T >= 1"}, ("depth == floor(log2(T)) + 1",))
+    toy = statement(
+        {"depth": "integer", "T": "integer, T >= 1"}, ("depth == floor(log2(T)) + 1",)
+    )
     points = drawn(make_sampler(toy, {}, {}))
     assert len(points) > 350
     assert all(point["depth"] == point["T"].numerator.bit_length() for point in points)
 
 
 def test_conditions_that_nothing_meets_leave_no_point() -> None:
-    assert drawn(make_sampler(statement({"x": "real"}, ("x > 2", "x < 1")), {}, {})) == []
+    assert (
+        drawn(make_sampler(statement({"x": "real"}, ("x > 2", "x < 1")), {}, {})) == []
+    )
 
 
 def test_conditions_that_cannot_be_solved_are_checked() -> None:
@@ -196,8 +238,12 @@ def test_a_point_is_outside_where_no_number_of_bits_decides_a_condition() -> Non
     """Both sides are equal: a counterexample there could be one outside the domain."""
     condition, third = "sqrt(2)*sqrt(x) <= sqrt(2*x)", {"x": Fraction(1, 3)}
     assert holds(parse_relation(condition), third) is None
-    assert not make_sampler(statement({"x": "real, x > 0"}, (condition,)), {}, {}).admits(third)
-    assert not make_sampler(statement({"x": f"real, {condition}"}), {}, {}).admits(third)
+    assert not make_sampler(
+        statement({"x": "real, x > 0"}, (condition,)), {}, {}
+    ).admits(third)
+    assert not make_sampler(statement({"x": f"real, {condition}"}), {}, {}).admits(
+        third
+    )
 
 
 @for_each(
@@ -207,7 +253,9 @@ def test_a_point_is_outside_where_no_number_of_bits_decides_a_condition() -> Non
         ({}, {"t": parse_domain("integer, t <= Q")}, "domain of t needs Q"),
     ],
 )
-def test_unknown_symbols_are_refused(region: Region, also: dict[str, Any], message: str) -> None:
+def test_unknown_symbols_are_refused(
+    region: Region, also: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         make_sampler(statement({"x": "real"}), region, also)
 

@@ -45,25 +45,42 @@ SEARCHED = [  # which condition is left out, by its place among those that are o
 
 
 @for_each(("name", "reading"), HELD)
-def test_a_held_statement_is_the_printed_one_with_more_conditions(name: str, reading: dict[str, str]) -> None:
+def test_a_held_statement_is_the_printed_one_with_more_conditions(
+    name: str, reading: dict[str, str]
+) -> None:
     claim = next(c for c in SPECS.claims() if c.record.id == name)
     printed, held = claim.statement(reading), claim.statement(reading, "held")
     assert held.requires[: len(printed.requires)] == printed.requires
     assert len(held.requires) > len(printed.requires)
-    same = replace(held, requires=printed.requires, domains=printed.domains, symbols=printed.symbols)
+    same = replace(
+        held,
+        requires=printed.requires,
+        domains=printed.domains,
+        symbols=printed.symbols,
+    )
     assert replace(same, variant="printed") == printed
     assert Suite(SPECS, "smoke", 0).cases(claim)[claim.readings().index(reading)].held
 
 
 @for_each(("name", "place"), SEARCHED)
-def test_without_one_of_its_conditions_a_held_statement_is_refuted(name: str, place: int) -> None:
+def test_without_one_of_its_conditions_a_held_statement_is_refuted(
+    name: str, place: int
+) -> None:
     claim = SPECS.claim(f"tran2022:{name}")
-    reading = next(r for r in claim.readings() if (verdict := claim.verdict(r)) and verdict.holds)
+    reading = next(
+        r for r in claim.readings() if (verdict := claim.verdict(r)) and verdict.holds
+    )
     held, own = claim.statement(reading, "held"), len(claim.statement(reading).requires)
-    fewer = tuple(condition for i, condition in enumerate(held.requires) if i != own + place)
+    fewer = tuple(
+        condition for i, condition in enumerate(held.requires) if i != own + place
+    )
     checks = load_checks(PAPERS, "tran2022")
     assert checks is not None
-    (check,) = [c for c, _ in checks.entries(name) if isinstance(c, SearchCheck) and c.applies(held)]
+    (check,) = [
+        c
+        for c, _ in checks.entries(name)
+        if isinstance(c, SearchCheck) and c.applies(held)
+    ]
     context = Context(replace(held, requires=fewer), BUDGETS["smoke"], 0, check.name)
     statement, seed = check._narrowed(context.statement), check._seed(context, 0)
     sampler, prober = check._sampler(statement), Prober(statement, check.lhs)
@@ -76,19 +93,33 @@ def test_without_one_of_its_conditions_a_held_statement_is_refuted(name: str, pl
 def test_where_the_corrected_bound_says_nothing_it_shows_nothing(
     monkeypatch: pytest.MonkeyPatch, condition: str, relation: Relation, never: str
 ) -> None:
-    held = replace(SPECS.claim("tran2022:lemma-7-count-2").statement({}, "held"), relation=relation)
+    held = replace(
+        SPECS.claim("tran2022:lemma-7-count-2").statement({}, "held"), relation=relation
+    )
     said = replace(held, variant="amended", requires=(parse_relation(condition),))
     monkeypatch.setattr(search_check, "_corrected", lambda claim, reading: said)
     point = {"N": Fraction(3)}
     assert search_check.corrected_side(point, held) == arb(never)
-    assert decide_statement(held, point, lambda bits: search_check.corrected_side(point, held)) is False
+    assert (
+        decide_statement(
+            held, point, lambda bits: search_check.corrected_side(point, held)
+        )
+        is False
+    )
 
 
 def test_where_a_claim_holds_stands_in_the_line_of_its_verdict() -> None:
     claim = SPECS.claim("tran2022:lemma-7-var-5-plugged")
     (case,) = Suite(SPECS, "smoke", 0).cases(claim)
-    found = [job.find().finish(job.context, [job.find().run_block(job.context, 0)]) for job in case.jobs]
+    found = [
+        job.find().finish(job.context, [job.find().run_block(job.context, 0)])
+        for job in case.jobs
+    ]
     (result,) = judged(SPECS, [case], [found], [""])
     assert result.holds is not None
-    assert (result.status, result.holds.status, result.contradicts) == ("refuted", "proved", False)
+    assert (result.status, result.holds.status, result.contradicts) == (
+        "refuted",
+        "proved",
+        False,
+    )
     assert amendment_words(result) == "holds for T >= N: proved; corrected: proved"

@@ -1,4 +1,9 @@
-from dpverify.harness.search.onset import PER_DECADE, first_below, first_below_near, size
+from dpverify.harness.search.onset import (
+    PER_DECADE,
+    first_below,
+    first_below_near,
+    size,
+)
 from tests.for_each import for_each
 
 

@@ -16,14 +16,24 @@ def check() -> OnsetCheck:
         table=lambda: "below from s = 3",
         points=lambda _: [{"s": s} for s in range(3)],
         is_satisfied=lambda point, statement: Outcome(point["s"] < 3),
-        planted=[Planted("a lower limit", is_satisfied=lambda point, statement: Outcome(point["s"] < 2))],
+        planted=[
+            Planted(
+                "a lower limit",
+                is_satisfied=lambda point, statement: Outcome(point["s"] < 2),
+            )
+        ],
         figures=lambda _: COLUMNS,
         seconds=5.0,
     )
 
 
-def test_the_table_and_the_figure_come_with_longer_runs(statements: dict[str, Statement]) -> None:
-    short, long = (Context(statements["walk"], BUDGETS[name], 0, "onset") for name in ("smoke", "standard"))
+def test_the_table_and_the_figure_come_with_longer_runs(
+    statements: dict[str, Statement],
+) -> None:
+    short, long = (
+        Context(statements["walk"], BUDGETS[name], 0, "onset")
+        for name in ("smoke", "standard")
+    )
     quick, found = check().run_block(short, 0), check().run_block(long, 0)
     assert (quick.status, found.status) == ("not refuted", "not refuted")
     assert (quick.figures, found.figures) == ({}, COLUMNS)

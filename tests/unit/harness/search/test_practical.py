@@ -7,7 +7,12 @@ import pytest
 
 from dpverify.harness.exact_results import first_and_largest
 from dpverify.harness.search.at_point import NoValueError, at_point, read_point
-from dpverify.harness.search.practical import is_practical, practical_violation, roles_of, whole_epochs
+from dpverify.harness.search.practical import (
+    is_practical,
+    practical_violation,
+    roles_of,
+    whole_epochs,
+)
 from dpverify.harness.sides import Probe
 from dpverify.ledger import Statement, load_specs
 from dpverify.ledger.formula import parse
@@ -69,22 +74,35 @@ def test_a_point_is_computed_and_what_it_lacks_is_named() -> None:
         ({"epsilon": 11, "N": 1000}, False),
     ],
 )
-def test_a_point_that_somebody_runs(point: dict[str, int | Fraction], runs: bool) -> None:
-    assert is_practical({name: Fraction(value) for name, value in point.items()}) is runs
+def test_a_point_that_somebody_runs(
+    point: dict[str, int | Fraction], runs: bool
+) -> None:
+    assert (
+        is_practical({name: Fraction(value) for name, value in point.items()}) is runs
+    )
 
 
 def test_of_violations_at_given_points_one_that_somebody_runs_is_shown() -> None:
     def probe(n: int, ratio: float) -> Probe:
-        return Probe({"N": Fraction(n)}, False, Number(float=ratio), Number(float=1.0), ratio)
+        return Probe(
+            {"N": Fraction(n)}, False, Number(float=ratio), Number(float=1.0), ratio
+        )
 
-    found = first_and_largest([probe(2, 2.0), probe(1000, 3.0), probe(2000, 4.0), probe(5, 9.0)])
+    found = first_and_largest(
+        [probe(2, 2.0), probe(1000, 3.0), probe(2000, 4.0), probe(5, 9.0)]
+    )
     shown = [(example.kind, example.parameters["N"].float) for example in found]
     assert shown == [("smallest", 2.0), ("practical", 1000.0), ("largest-ratio", 5.0)]
-    assert [example.kind for example in first_and_largest([probe(2, 2.0)])] == ["smallest"]
+    assert [example.kind for example in first_and_largest([probe(2, 2.0)])] == [
+        "smallest"
+    ]
 
 
 def test_a_role_in_the_record_says_which_values_are_ordinary() -> None:
-    said = formula("sampled_gaussian_delta(e, q, 1/s) <= q**3", "e: real, e > 0; q: real, 0 < q <= 1; s: real, s > 0")
+    said = formula(
+        "sampled_gaussian_delta(e, q, 1/s) <= q**3",
+        "e: real, e > 0; q: real, 0 < q <= 1; s: real, s > 0",
+    )
     assert practical_violation(said, {}, 0) is None, "no letter has a size"
     roles = {"e": "epsilon", "q": "rate", "s": "sigma"}
     symbols = {

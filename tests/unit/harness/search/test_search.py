@@ -27,7 +27,9 @@ def test_a_point_is_inside_where_it_is_away_from_the_ends_or_has_no_choice(
     assert _well_inside(interval, Fraction(value)) is inside
 
 
-def test_the_sharpest_probe_has_the_largest_ratio_and_is_the_simplest_of_several() -> None:
+def test_the_sharpest_probe_has_the_largest_ratio_and_is_the_simplest_of_several() -> (
+    None
+):
     probes = [
         Probe(point={"n": Fraction(n)}, lhs=None, rhs=None, holds=True, ratio=ratio)  # type: ignore[arg-type]  # sides play no part
         for n, ratio in ((7, 0.5), (900, 0.9), (3, 0.9), (1, 0.1))

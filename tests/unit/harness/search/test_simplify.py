@@ -3,15 +3,26 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpverify.harness.search.domain import Sampler
-from dpverify.harness.search.search import simplify, size, with_simpler_symbol, with_two_simplest
+from dpverify.harness.search.search import (
+    simplify,
+    size,
+    with_simpler_symbol,
+    with_two_simplest,
+)
 
 
 def test_simplify_keeps_the_property(sampler: Sampler) -> None:
     start = {"T": Fraction(1023), "N": Fraction(77), "x": Fraction(311, 997)}
-    simple = simplify(sampler, lambda p: p["N"] >= 3 and p["x"] <= Fraction(1, 2), start)
+    simple = simplify(
+        sampler, lambda p: p["N"] >= 3 and p["x"] <= Fraction(1, 2), start
+    )
     assert simple == {"T": 3, "N": 3, "x": Fraction(1, 2)}
     start["x"] = Fraction(3, 997)
-    odd = simplify(sampler, lambda p: p["T"] > 100 and p["T"] % p["N"] != 0 and p["x"] < Fraction(1, 90), start)
+    odd = simplify(
+        sampler,
+        lambda p: p["T"] > 100 and p["T"] % p["N"] != 0 and p["x"] < Fraction(1, 90),
+        start,
+    )
     assert odd == {"T": 101, "N": 2, "x": Fraction(1, 91)}
     assert size(simple) < size(start)
 
@@ -33,7 +44,10 @@ def test_two_symbols_move_at_once(sampler: Sampler) -> None:
     def wanted(point: dict[str, Fraction]) -> bool:
         return point["N"] == point["T"] >= 3
 
-    assert any(wanted(point) and point["N"] < 1000 for point in with_two_simplest(sampler, start))
+    assert any(
+        wanted(point) and point["N"] < 1000
+        for point in with_two_simplest(sampler, start)
+    )
     assert simplify(sampler, wanted, start) == {"T": 3, "N": 3, "x": 1}
 
 

@@ -22,7 +22,9 @@ def test_the_capital_of_a_coin_is_fair_on_average(mean: float) -> None:
 
 def test_the_limit_is_seldom_above_the_mean() -> None:
     rng = np.random.default_rng(0)
-    above = sum(limits.lower_limit(list(rng.random(20) < 0.1), 0.05) > 0.1 for _ in range(2000))
+    above = sum(
+        limits.lower_limit(list(rng.random(20) < 0.1), 0.05) > 0.1 for _ in range(2000)
+    )
     assert 0 < above <= 100
 
 
@@ -35,18 +37,32 @@ def test_the_limit_of_values_that_do_not_vary_is_close_to_them() -> None:
 
 @for_each("bound", [0.3, 0.75])
 def test_the_planned_number_of_runs_sees_the_declared_excess(bound: float) -> None:
-    n, mean = smallest_sample(limits.Excess(bound), 1e-3, 0.99), limits.Excess(bound).mean
+    n, mean = (
+        smallest_sample(limits.Excess(bound), 1e-3, 0.99),
+        limits.Excess(bound).mean,
+    )
     rng = np.random.default_rng(1)
-    seen = sum(limits.lower_limit(list(rng.random(n) < mean), 1e-3) > bound for _ in range(400))
+    seen = sum(
+        limits.lower_limit(list(rng.random(n) < mean), 1e-3) > bound for _ in range(400)
+    )
     assert seen >= 390
-    assert limits.Excess(bound).power(n, 1e-3) >= 0.99 > limits.Excess(bound).power(n - 1, 1e-3)
+    assert (
+        limits.Excess(bound).power(n, 1e-3)
+        >= 0.99
+        > limits.Excess(bound).power(n - 1, 1e-3)
+    )
 
 
 @for_each("bound", [0.1, 0.5])
-def test_the_power_is_that_of_the_first_stake_with_its_share_of_the_capital(bound: float) -> None:
+def test_the_power_is_that_of_the_first_stake_with_its_share_of_the_capital(
+    bound: float,
+) -> None:
     n, alpha, mean = 30, 1e-3, bound + 0.9 * (1.0 - bound)
     powers = np.geomspace(0.01, 30.0, 20_001)
-    shrunk = mean * (1.0 + 0.9 * (1.0 / bound - 1.0)) ** -powers + (1.0 - mean) * 0.1**-powers
+    shrunk = (
+        mean * (1.0 + 0.9 * (1.0 / bound - 1.0)) ** -powers
+        + (1.0 - mean) * 0.1**-powers
+    )
     missed = float(np.exp((n * np.log(shrunk) - powers * np.log(0.8 * alpha)).min()))
     assert missed < 0.5
     assert 1.0 - limits.Excess(bound).power(n, alpha) == pytest.approx(missed, rel=5e-3)

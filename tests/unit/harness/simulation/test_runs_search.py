@@ -28,12 +28,16 @@ def make(bound: float) -> SearchRunsCheck[Coin]:
     )
 
 
-def run(check: SearchRunsCheck[Coin], statement: Statement, seed: int = 0) -> CheckResult:
+def run(
+    check: SearchRunsCheck[Coin], statement: Statement, seed: int = 0
+) -> CheckResult:
     context = Context(statement, BUDGETS["smoke"], seed, check.name)
     return check.finish(context, [check.run_block(context, 0)])
 
 
-def test_a_bound_that_is_too_small_is_found_false_on_fresh_seeds(statements: dict[str, Statement]) -> None:
+def test_a_bound_that_is_too_small_is_found_false_on_fresh_seeds(
+    statements: dict[str, Statement],
+) -> None:
     found = run(make(0.3), statements["decay"])
     assert found.status == "refuted"
     example = found.counterexamples[0]
@@ -41,7 +45,9 @@ def test_a_bound_that_is_too_small_is_found_false_on_fresh_seeds(statements: dic
     assert "did not use" in example.note
 
 
-def test_the_true_bound_survives_and_the_largest_ratio_is_told(statements: dict[str, Statement]) -> None:
+def test_the_true_bound_survives_and_the_largest_ratio_is_told(
+    statements: dict[str, Statement],
+) -> None:
     found = run(make(0.6), statements["decay"])
     assert found.status == "not refuted"
     assert found.counterexamples == []
@@ -53,20 +59,29 @@ def test_the_true_bound_survives_and_the_largest_ratio_is_told(statements: dict[
 def test_a_run_without_a_value_counts_as_0(statements: dict[str, Statement]) -> None:
     """Runs that leave the region count in favour of the bound, and do not end the search."""
 
-    def partly(statement: Statement, case: Coin, seed: int, fault: OptimizerFault) -> float:
+    def partly(
+        statement: Statement, case: Coin, seed: int, fault: OptimizerFault
+    ) -> float:
         return math.nan if seed % 16 == 0 else toss(statement, case, seed, fault)
 
-    assert run(replace(make(0.3), measure=partly), statements["decay"]).status == "refuted"
+    assert (
+        run(replace(make(0.3), measure=partly), statements["decay"]).status == "refuted"
+    )
     always = run(replace(make(0.6), measure=lambda *_: math.nan), statements["decay"])
     assert "largest ratio of lower confidence limit to bound: 0" in always.message
 
 
 def test_the_same_seed_finds_the_same_problem(statements: dict[str, Statement]) -> None:
     assert run(make(0.3), statements["decay"]) == run(make(0.3), statements["decay"])
-    assert run(make(0.3), statements["decay"]).statistic != run(make(0.3), statements["decay"], seed=1).statistic
+    assert (
+        run(make(0.3), statements["decay"]).statistic
+        != run(make(0.3), statements["decay"], seed=1).statistic
+    )
 
 
-def test_nothing_is_searched_where_the_budget_has_no_place_for_it(statements: dict[str, Statement]) -> None:
+def test_nothing_is_searched_where_the_budget_has_no_place_for_it(
+    statements: dict[str, Statement],
+) -> None:
     context = Context(statements["decay"], BUDGETS["smoke"], 0, "x", share=1e-9)
     assert make(0.3).blocks(context) == 0
     assert make(0.3).finish(context, None).status == "inconclusive"
@@ -77,7 +92,9 @@ def test_the_best_problem_is_confirmed_on_seeds_that_neither_search_nor_fault_ha
 ) -> None:
     seeds: list[int] = []
 
-    def noted(statement: Statement, case: Coin, seed: int, fault: OptimizerFault) -> float:
+    def noted(
+        statement: Statement, case: Coin, seed: int, fault: OptimizerFault
+    ) -> float:
         seeds.append(seed)
         return toss(statement, case, seed, fault)
 
@@ -86,23 +103,35 @@ def test_the_best_problem_is_confirmed_on_seeds_that_neither_search_nor_fault_ha
     assert len(set(seeds)) == len(seeds)
 
 
-def test_the_problem_with_the_largest_gradient_over_its_bound_is_the_best(statements: dict[str, Statement]) -> None:
+def test_the_problem_with_the_largest_gradient_over_its_bound_is_the_best(
+    statements: dict[str, Statement],
+) -> None:
     tried: list[Coin] = []
 
-    def noted(statement: Statement, case: Coin, seed: int, fault: OptimizerFault) -> float:
+    def noted(
+        statement: Statement, case: Coin, seed: int, fault: OptimizerFault
+    ) -> float:
         tried.append(case)
         return case.chance
 
     def bound(statement: Statement, case: Coin) -> float:
-        return 0.1 + 4.0 * case.chance**2  # the largest ratio is in the middle, the largest value at one end
+        # the largest ratio is in the middle, the largest value at one end
+        return 0.1 + 4.0 * case.chance**2
 
     run(replace(make(0.3), measure=noted, bound=bound), statements["decay"])
     (best,) = {case.chance for case in tried[-2 * CONFIRMED : -CONFIRMED]}
-    assert best == max((case.chance for case in tried), key=lambda chance: chance / (0.1 + 4.0 * chance**2))
+    assert best == max(
+        (case.chance for case in tried),
+        key=lambda chance: chance / (0.1 + 4.0 * chance**2),
+    )
 
 
-def test_a_mean_above_the_bound_refutes_nothing_where_its_limit_is_not(statements: dict[str, Statement]) -> None:
+def test_a_mean_above_the_bound_refutes_nothing_where_its_limit_is_not(
+    statements: dict[str, Statement],
+) -> None:
     found = run(make(0.47), statements["decay"])
-    mean, limit = re.findall(r"mean (\S+) over .* lower limit (\S+),", found.statistic)[0]
+    mean, limit = re.findall(r"mean (\S+) over .* lower limit (\S+),", found.statistic)[
+        0
+    ]
     assert float(limit) < 0.47 < float(mean)
     assert (found.status, found.counterexamples) == ("not refuted", [])

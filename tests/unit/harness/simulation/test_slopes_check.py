@@ -45,15 +45,26 @@ def check(power: float) -> SlopesCheck[Size]:
         fixed=lambda sweeps: {"at:d": [1.0]}, figure="accuracy-slopes", leaves_out="all else",
         names=("n", "d", "epsilon"),
     )  # fmt: skip
-    return SlopesCheck("walk", "slopes", runs=runs, sweeps={"smoke": SWEEPS}, replications={"smoke": 12}, room=0.1)
+    return SlopesCheck(
+        "walk",
+        "slopes",
+        runs=runs,
+        sweeps={"smoke": SWEEPS},
+        replications={"smoke": 12},
+        room=0.1,
+    )
 
 
 def judged(statement: Statement, power: float) -> CheckResult:
     one, context = check(power), Context(statement, BUDGETS["smoke"], 0, "slopes")
-    return one.finish(context, [one.run_block(context, block) for block in range(one.blocks(context))])
+    return one.finish(
+        context, [one.run_block(context, block) for block in range(one.blocks(context))]
+    )
 
 
-def test_the_rate_passes_and_both_faults_are_seen(statements: dict[str, Statement]) -> None:
+def test_the_rate_passes_and_both_faults_are_seen(
+    statements: dict[str, Statement],
+) -> None:
     found = judged(statements["walk"], -0.5)
     assert (found.status, found.message, found.n) == ("not refuted", "12 runs", 12)
     assert [control.refuted for control in found.controls] == [True] * 5
@@ -64,20 +75,26 @@ def test_the_rate_passes_and_both_faults_are_seen(statements: dict[str, Statemen
     assert columns["fit-bound"] == pytest.approx([-0.5, 0.5, -0.5])
 
 
-def test_a_slower_decay_is_told_and_refutes_nothing(statements: dict[str, Statement]) -> None:
+def test_a_slower_decay_is_told_and_refutes_nothing(
+    statements: dict[str, Statement],
+) -> None:
     found = judged(statements["walk"], -0.3)
     assert found.status == "inconclusive"
     assert "not shown: the decay in n" in found.message
     assert not found.counterexamples
 
 
-def test_the_upper_end_of_the_interval_has_to_pass_and_not_its_middle(statements: dict[str, Statement]) -> None:
+def test_the_upper_end_of_the_interval_has_to_pass_and_not_its_middle(
+    statements: dict[str, Statement],
+) -> None:
     found = judged(statements["walk"], -0.404)
     columns = found.figures["accuracy-slopes"]
     assert columns["fit"][0] < columns["fit-bound"][0] + 0.1 < columns["fit-high"][0]
     assert found.status == "inconclusive"
 
 
-def test_nothing_is_simulated_where_the_budget_has_no_place_for_it(statements: dict[str, Statement]) -> None:
+def test_nothing_is_simulated_where_the_budget_has_no_place_for_it(
+    statements: dict[str, Statement],
+) -> None:
     context = Context(statements["walk"], BUDGETS["smoke"], 0, "slopes", share=1e-12)
     assert check(-0.5).blocks(context) == 0

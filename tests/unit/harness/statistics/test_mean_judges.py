@@ -32,7 +32,9 @@ def size(context: Context, statements: dict[str, Statement]) -> Context:
 def test_moments_add_up(size: Context) -> None:
     values = np.random.default_rng(0).normal(5.0, 2.0, 1000)
     judge = MeanLaw(lambda _: 5.0, SubGaussian(2.0))
-    parts: MeanMoments = judge.collect(size, values[:300]) + judge.collect(size, values[300:])
+    parts: MeanMoments = judge.collect(size, values[:300]) + judge.collect(
+        size, values[300:]
+    )
     assert parts.n == 1000
     assert parts.mean == pytest.approx(values.mean())
     assert parts.variance == pytest.approx(values.var(ddof=1))
@@ -41,11 +43,17 @@ def test_moments_add_up(size: Context) -> None:
 def test_mean_law_is_two_sided(size: Context) -> None:
     judge = MeanLaw(lambda _: 1.0, SubGaussian(1.0))
     radius = SubGaussian(1.0).radius(100, 0.0, 0.005)
-    for mean, says in ((1.0 + radius * 1.01, "disagrees"), (1.0 - radius * 1.01, "disagrees"), (1.05, "agrees")):
+    for mean, says in (
+        (1.0 + radius * 1.01, "disagrees"),
+        (1.0 - radius * 1.01, "disagrees"),
+        (1.05, "agrees"),
+    ):
         assert judge.decide(size, MeanMoments(100, mean, 0.0), 0.01).outcome == says
 
 
-def test_a_bound_is_refuted_by_a_confidence_limit_and_not_by_a_mean(size: Context) -> None:
+def test_a_bound_is_refuted_by_a_confidence_limit_and_not_by_a_mean(
+    size: Context,
+) -> None:
     judge = MeanBound(SubGaussian(1.0))
     radius = SubGaussian(1.0).radius(100, 0.0, 0.01)
     above = judge.decide(size, MeanMoments(100, 0.7 + 0.9 * radius, 0.0), 0.01)
@@ -63,8 +71,12 @@ def test_a_lower_bound_looks_the_other_way(size: Context) -> None:
     relations: tuple[Relation, ...] = (">=", ">")
     for relation in relations:
         lower = replace(size, statement=replace(size.statement, relation=relation))
-        assert judge.decide(lower, MeanMoments(10**6, 0.4, 0.0), 0.01).outcome == "refutes"
-        assert judge.decide(lower, MeanMoments(10**6, 0.6, 0.0), 0.01).outcome == "agrees"
+        assert (
+            judge.decide(lower, MeanMoments(10**6, 0.4, 0.0), 0.01).outcome == "refutes"
+        )
+        assert (
+            judge.decide(lower, MeanMoments(10**6, 0.6, 0.0), 0.01).outcome == "agrees"
+        )
 
 
 def test_an_equation_is_no_bound(size: Context) -> None:
@@ -75,8 +87,12 @@ def test_an_equation_is_no_bound(size: Context) -> None:
 
 def test_a_tail_may_depend_on_the_point(size: Context) -> None:
     here = replace(size, point={"scale": Fraction(1, 2)})
-    judge = MeanLaw(lambda _: 0.0, lambda context: SubGaussian(float(context.point["scale"])))
-    assert "+- 0.5" not in judge.decide(here, MeanMoments(100, 0.0, 0.0), 0.01).statistic
+    judge = MeanLaw(
+        lambda _: 0.0, lambda context: SubGaussian(float(context.point["scale"]))
+    )
+    assert (
+        "+- 0.5" not in judge.decide(here, MeanMoments(100, 0.0, 0.0), 0.01).statistic
+    )
     assert (
         f"{SubGaussian(0.5).radius(100, 0.0, 0.005):.3g}"
         in judge.decide(here, MeanMoments(100, 0.0, 0.0), 0.01).statistic
@@ -108,7 +124,11 @@ def test_proportions(size: Context) -> None:
 
 def test_a_limit_at_the_bound_refutes_nothing(size: Context) -> None:
     never, always = np.zeros(50), np.ones(50)
-    for bound, sample, says in ((0.0, never, "agrees"), (0.0, always, "refutes"), (1.0, always, "agrees")):
+    for bound, sample, says in (
+        (0.0, never, "agrees"),
+        (0.0, always, "refutes"),
+        (1.0, always, "agrees"),
+    ):
         judge = ProportionBound(bound=lambda _, bound=bound: bound)  # type: ignore[misc]  # the loop's own bound
         assert judge.decide(size, judge.collect(size, sample), 0.5).outcome == says
 
@@ -123,7 +143,11 @@ def test_an_effect_of_another_kind_is_refused(size: Context) -> None:
 
 @for_each(
     ("sample", "message"),
-    [(np.zeros((2, 2)), "shape"), (np.array([]), "shape"), (np.array([1.0, np.inf]), "must be finite")],
+    [
+        (np.zeros((2, 2)), "shape"),
+        (np.array([]), "shape"),
+        (np.array([1.0, np.inf]), "must be finite"),
+    ],
 )
 def test_samples_that_are_no_numbers_are_refused(
     size: Context, sample: np.ndarray[tuple[int, ...]], message: str

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpverify.harness.statistics.pieces import PIECE, Pieces, drawn_in_pieces, parts_of, replications_of_a_piece
+from dpverify.harness.statistics.pieces import (
+    PIECE,
+    Pieces,
+    drawn_in_pieces,
+    parts_of,
+    replications_of_a_piece,
+)
 from tests.for_each import for_each
 
 Floats = NDArray[np.float64]
@@ -26,12 +32,18 @@ def test_pieces_are_the_numbers_of_the_whole(size: int) -> None:
     sample = drawn(0, size, shape)
     assert len(sample) == size
     parts = [part.copy() for part in parts_of(sample)]
-    assert [len(part) for part in parts] == [6] * (size // 6) + [size % 6] * (size % 6 > 0)
-    assert np.array_equal(np.concatenate(parts), np.random.default_rng(0).standard_normal((size, *shape)))
+    assert [len(part) for part in parts] == [6] * (size // 6) + [size % 6] * (
+        size % 6 > 0
+    )
+    assert np.array_equal(
+        np.concatenate(parts), np.random.default_rng(0).standard_normal((size, *shape))
+    )
 
 
 def test_the_same_small_array_is_filled_again_and_again() -> None:
-    addresses = {part.ctypes.data for part in parts_of(drawn(0, 50, (100, PIECE // 600)))}
+    addresses = {
+        part.ctypes.data for part in parts_of(drawn(0, 50, (100, PIECE // 600)))
+    }
     assert len(addresses) == 1
 
 
@@ -52,7 +64,9 @@ def test_a_change_is_made_in_every_piece() -> None:
     changed = drawn(1, 20, (100, PIECE // 600)).changed(lambda part: 2.0 * part)
     assert len(changed) == 20
     whole = np.concatenate([part.copy() for part in parts_of(changed)])
-    assert np.array_equal(whole, 2.0 * np.random.default_rng(1).standard_normal(whole.shape))
+    assert np.array_equal(
+        whole, 2.0 * np.random.default_rng(1).standard_normal(whole.shape)
+    )
 
 
 def test_pieces_that_are_not_as_many_as_they_should_be_are_refused() -> None:

@@ -69,16 +69,24 @@ def test_signs_are_laid_out_by_coordinate_and_forgotten(d: int) -> None:
 @for_each("d", [1, 2, 5])
 def test_opposite_signs_of_coordinates(d: int) -> None:
     T, signs = 20, random_words(5, 20 * d)
-    bits = np.unpackbits(signs.reshape(T, d).T.copy().view(np.uint8).reshape(d, -1), axis=1)
+    bits = np.unpackbits(
+        signs.reshape(T, d).T.copy().view(np.uint8).reshape(d, -1), axis=1
+    )
     want = [int((bits[b] != bits[a]).sum()) for b in range(d) for a in range(b)]
-    for count in (module.count_opposite_coordinates, python_of(module.count_opposite_coordinates)):
+    for count in (
+        module.count_opposite_coordinates,
+        python_of(module.count_opposite_coordinates),
+    ):
         counts = np.zeros(d * (d - 1) // 2, dtype=np.int64)
         with wrapping():
             count(signs, d, counts)
         assert counts.tolist() == want
 
 
-@for_each(("d", "words"), [(1, 64), (3, 64), (8, 64), (31, 64), (32, 64), (33, 36), (100, 100)])
+@for_each(
+    ("d", "words"),
+    [(1, 64), (3, 64), (8, 64), (31, 64), (32, 64), (33, 36), (100, 100)],
+)
 def test_whole_groups_of_replications_are_compared_at_once(d: int, words: int) -> None:
     assert module.words_together(d) == words
     assert words % AT_ONCE == 0

@@ -27,7 +27,9 @@ COVARIANCE: Floats = np.minimum.outer(np.arange(1.0, T + 1), np.arange(1.0, T + 
 
 
 def walks(seed: int, n: int = N) -> Floats:
-    sample: Floats = np.cumsum(np.random.default_rng(seed).standard_normal((n, T, D)), axis=1)
+    sample: Floats = np.cumsum(
+        np.random.default_rng(seed).standard_normal((n, T, D)), axis=1
+    )
     return sample
 
 
@@ -35,13 +37,20 @@ BOTH: tuple[Pairs, Pairs] = ("products", "signs")
 
 
 def statistics_of(
-    sample: Floats | Pieces, covariance: Floats = COVARIANCE, *, pairs: Pairs = "products", share: float = 1.0
+    sample: Floats | Pieces,
+    covariance: Floats = COVARIANCE,
+    *,
+    pairs: Pairs = "products",
+    share: float = 1.0,
 ) -> TrajectoryStatistics:
     return collect(whitening(covariance), sample, pairs=pairs, share=share)
 
 
 def refuting(sample: Floats, pairs: Pairs = "products") -> list[str]:
-    outcomes = sorted(trajectory_tests(statistics_of(sample, pairs=pairs), 1e-6), key=lambda o: o.p_value)
+    outcomes = sorted(
+        trajectory_tests(statistics_of(sample, pairs=pairs), 1e-6),
+        key=lambda o: o.p_value,
+    )
     return [outcome.name for outcome in outcomes if outcome.refuted]
 
 
@@ -49,7 +58,10 @@ def refuting(sample: Floats, pairs: Pairs = "products") -> list[str]:
 def test_the_sums_are_those_of_the_whitened_values(n: int) -> None:
     sample = walks(1, n)
     white = np.diff(sample, axis=1, prepend=0.0)
-    rows, columns = white.transpose(1, 0, 2).reshape(T, n * D), white.transpose(2, 0, 1).reshape(D, n * T)
+    rows, columns = (
+        white.transpose(1, 0, 2).reshape(T, n * D),
+        white.transpose(2, 0, 1).reshape(D, n * T),
+    )
     found, by_signs = statistics_of(sample), statistics_of(sample, pairs="signs")
     for made in (found, by_signs):
         assert made.n == n
@@ -60,9 +72,16 @@ def test_the_sums_are_those_of_the_whitened_values(n: int) -> None:
     assert np.allclose(found.gram, rows @ rows.T, rtol=1e-11, atol=1e-11)
     assert found.coordinates is not None
     assert np.allclose(found.coordinates, columns @ columns.T, rtol=1e-11, atol=1e-11)
-    for counts, values in ((by_signs.opposite, rows < 0), (by_signs.opposite_coordinates, columns < 0)):
+    for counts, values in (
+        (by_signs.opposite, rows < 0),
+        (by_signs.opposite_coordinates, columns < 0),
+    ):
         assert counts is not None
-        assert counts.tolist() == [int((values[t] != values[s]).sum()) for t in range(len(values)) for s in range(t)]
+        assert counts.tolist() == [
+            int((values[t] != values[s]).sum())
+            for t in range(len(values))
+            for s in range(t)
+        ]
 
 
 @for_each("pairs", BOTH)
@@ -77,7 +96,9 @@ def test_the_sample_stays_as_it_was(pairs: Pairs) -> None:
 def test_blocks_add_up_to_the_whole(pairs: Pairs) -> None:
     sample = walks(1, 100)
     whole = statistics_of(sample, pairs=pairs)
-    parts = statistics_of(sample[:37], pairs=pairs) + statistics_of(sample[37:], pairs=pairs)
+    parts = statistics_of(sample[:37], pairs=pairs) + statistics_of(
+        sample[37:], pairs=pairs
+    )
     assert parts.n == whole.n == 100
     for name in ("gram", "coordinates", "lengths", "sums", "squares"):
         some, all_together = getattr(parts, name), getattr(whole, name)
@@ -114,13 +135,27 @@ def test_a_share_of_the_replications_is_counted_on_the_grid() -> None:
 
 @for_each("pairs", BOTH)
 def test_statistics_do_not_grow_with_the_sample(pairs: Pairs) -> None:
-    small, large = statistics_of(walks(0, 10), pairs=pairs), statistics_of(walks(0, 1000), pairs=pairs)
-    for name in ("gram", "coordinates", "opposite", "opposite_coordinates", "sums", "lengths", "squares", "counts"):
+    small, large = (
+        statistics_of(walks(0, 10), pairs=pairs),
+        statistics_of(walks(0, 1000), pairs=pairs),
+    )
+    for name in (
+        "gram",
+        "coordinates",
+        "opposite",
+        "opposite_coordinates",
+        "sums",
+        "lengths",
+        "squares",
+        "counts",
+    ):
         assert np.shape(getattr(small, name)) == np.shape(getattr(large, name))
 
 
 def test_counts_are_those_of_a_sorted_search() -> None:
-    sample = np.concatenate([walks(2, 50), np.full((1, T, D), 100.0), np.full((1, T, D), -100.0)])
+    sample = np.concatenate(
+        [walks(2, 50), np.full((1, T, D), 100.0), np.full((1, T, D), -100.0)]
+    )
     statistics = statistics_of(sample)
     white = whitening(COVARIANCE).whiten(sample).ravel()
     grid = np.linspace(-8.0, 8.0, 513)
@@ -132,7 +167,9 @@ def test_counts_are_those_of_a_sorted_search() -> None:
 
 def test_simulated_variance_is_the_mean_square() -> None:
     sample = walks(3, 200)
-    assert simulated_variance(statistics_of(sample)) == pytest.approx(np.square(sample).mean(axis=(0, 2)))
+    assert simulated_variance(statistics_of(sample)) == pytest.approx(
+        np.square(sample).mean(axis=(0, 2))
+    )
 
 
 @for_each("pairs", BOTH)
@@ -178,7 +215,9 @@ def test_the_pair_that_is_tied_is_named(pairs: Pairs) -> None:
     tied = walks(6)
     tied[:, 4] += 0.3 * tied[:, 0]
     tied[:, 5] += 0.3 * tied[:, 0]  # so that the step after is not wrong as well
-    outcomes = {o.name: o for o in trajectory_tests(statistics_of(tied, pairs=pairs), 1e-6)}
+    outcomes = {
+        o.name: o for o in trajectory_tests(statistics_of(tied, pairs=pairs), 1e-6)
+    }
     assert outcomes["pair of steps"].refuted
     assert "t 1 and t 5" in outcomes["pair of steps"].detail
     assert not outcomes["pair of coordinates"].refuted
@@ -187,7 +226,12 @@ def test_the_pair_that_is_tied_is_named(pairs: Pairs) -> None:
 def test_one_step_in_one_coordinate_needs_no_pairs() -> None:
     sample = np.random.default_rng(0).standard_normal((50, 1, 1))
     for pairs in BOTH:
-        names = [outcome.name for outcome in trajectory_tests(statistics_of(sample, np.eye(1), pairs=pairs), 1e-6)]
+        names = [
+            outcome.name
+            for outcome in trajectory_tests(
+                statistics_of(sample, np.eye(1), pairs=pairs), 1e-6
+            )
+        ]
         assert "pair of steps" not in names
         assert "pair of coordinates" not in names
         assert len(names) == 5
@@ -202,7 +246,9 @@ def test_one_step_in_one_coordinate_needs_no_pairs() -> None:
         (np.array([[1.0, 2.0], [2.0, 1.0]]), "positive definite"),
     ],
 )
-def test_matrices_that_are_no_covariance_are_refused(covariance: Floats, message: str) -> None:
+def test_matrices_that_are_no_covariance_are_refused(
+    covariance: Floats, message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         cholesky_factor(covariance)
 
@@ -225,7 +271,9 @@ def spoilt(value: float) -> Floats:
         (spoilt(1e200), "and its squares too"),
     ],
 )
-def test_samples_that_do_not_fit_are_refused(sample: Floats, message: str, pairs: Pairs) -> None:
+def test_samples_that_do_not_fit_are_refused(
+    sample: Floats, message: str, pairs: Pairs
+) -> None:
     with pytest.raises(ValueError, match=message):
         statistics_of(sample, pairs=pairs)
     dense = np.cov(np.random.default_rng(0).standard_normal((T, 50)))
@@ -235,9 +283,15 @@ def test_samples_that_do_not_fit_are_refused(sample: Floats, message: str, pairs
 
 @for_each(
     ("arguments", "message"),
-    [({"share": 0.0}, r"share=0\.0"), ({"share": 1.5}, r"share=1\.5"), ({"pairs": "ranks"}, "pairs='ranks'")],
+    [
+        ({"share": 0.0}, r"share=0\.0"),
+        ({"share": 1.5}, r"share=1\.5"),
+        ({"pairs": "ranks"}, "pairs='ranks'"),
+    ],
 )
-def test_a_judge_that_is_none_is_refused(arguments: dict[str, Any], message: str) -> None:
+def test_a_judge_that_is_none_is_refused(
+    arguments: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         TrajectoryLaw(lambda _: COVARIANCE, **arguments)
 
@@ -258,7 +312,10 @@ def test_the_judge_gives_a_figure_and_the_nearest_test(context: Context) -> None
     assert figure["x"] == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
     assert figure["exact"] == figure["x"]
     assert all(
-        low < true < high for low, true, high in zip(figure["low"], figure["exact"], figure["high"], strict=True)
+        low < true < high
+        for low, true, high in zip(
+            figure["low"], figure["exact"], figure["high"], strict=True
+        )
     )
     assert figure["printed"] == [9.0] * T
     assert figure["simulated"] == pytest.approx(figure["exact"], rel=0.1)
@@ -283,6 +340,8 @@ def test_planted_faults_have_exactly_the_declared_sizes(context: Context) -> Non
     assert np.allclose(row[:, -1], 1.5 * white[:, -1])
     assert np.allclose(row[:, :-1], white[:, :-1])
     tied = by.whiten(faults["correlation"].change(here, sample, rng))
-    assert np.allclose(tied[:, -1], 0.25 * white[:, 0] + (1 - 0.25**2) ** 0.5 * white[:, -1])
+    assert np.allclose(
+        tied[:, -1], 0.25 * white[:, 0] + (1 - 0.25**2) ** 0.5 * white[:, -1]
+    )
     assert np.allclose(tied[:, :-1], white[:, :-1])
     assert np.array_equal(sample, before)

@@ -24,7 +24,9 @@ def solved(covariance: Floats, sample: Floats) -> Floats:
     """What whitening means: every coordinate of every trajectory solves the triangular system."""
     n, steps, d = sample.shape
     rows = linalg.solve_triangular(
-        cholesky_factor(covariance), sample.transpose(1, 0, 2).reshape(steps, n * d), lower=True
+        cholesky_factor(covariance),
+        sample.transpose(1, 0, 2).reshape(steps, n * d),
+        lower=True,
     )
     made: Floats = rows.reshape(steps, n, d).transpose(1, 0, 2)
     return made
@@ -38,30 +40,46 @@ def test_a_tree_has_a_sparse_inverse_and_the_same_whitened_values(alpha: float) 
     assert len(by.entries[2]) <= 2 * 60
     sample = np.random.default_rng(1).standard_normal((13, 60, 3))
     before = sample.copy()
-    assert np.allclose(by.whiten(sample), solved(covariance, sample), rtol=1e-12, atol=1e-12)
+    assert np.allclose(
+        by.whiten(sample), solved(covariance, sample), rtol=1e-12, atol=1e-12
+    )
     assert np.array_equal(sample, before)
     for t in (0, 1, 31, 59):
-        assert np.allclose(by.step(sample, t), by.whiten(sample)[:, t], rtol=1e-12, atol=1e-12)
+        assert np.allclose(
+            by.step(sample, t), by.whiten(sample)[:, t], rtol=1e-12, atol=1e-12
+        )
 
 
 def test_a_dense_inverse_is_not_multiplied_with() -> None:
     covariance = dense(60)
-    by, sample = whitening(covariance), np.random.default_rng(1).standard_normal((5, 60, 2))
+    by, sample = (
+        whitening(covariance),
+        np.random.default_rng(1).standard_normal((5, 60, 2)),
+    )
     assert by.entries is None
     before = sample.copy()
-    assert np.allclose(by.whiten(sample), solved(covariance, sample), rtol=1e-10, atol=1e-12)
+    assert np.allclose(
+        by.whiten(sample), solved(covariance, sample), rtol=1e-10, atol=1e-12
+    )
     assert np.array_equal(sample, before)
     assert np.array_equal(by.step(sample, 7), by.whiten(sample)[:, 7])
 
 
 def test_rows_of_more_than_two_entries() -> None:
-    factor = np.tril(np.triu(np.random.default_rng(3).uniform(0.1, 1.0, (40, 40)), k=-3)) + 2.0 * np.eye(40)
+    factor = np.tril(
+        np.triu(np.random.default_rng(3).uniform(0.1, 1.0, (40, 40)), k=-3)
+    ) + 2.0 * np.eye(40)
     inverse = np.tril(np.triu(np.linalg.inv(factor), k=-5)) + np.eye(40)
     covariance = np.linalg.inv(inverse) @ np.linalg.inv(inverse).T
-    by, sample = whitening((covariance + covariance.T) / 2.0), np.random.default_rng(1).standard_normal((3, 40, 5))
+    by, sample = (
+        whitening((covariance + covariance.T) / 2.0),
+        np.random.default_rng(1).standard_normal((3, 40, 5)),
+    )
     assert by.entries is not None
     assert np.diff(by.entries[0]).max() > 3
-    assert np.allclose(by.whiten(sample), solved(covariance, sample), rtol=1e-9, atol=1e-9)
+    assert np.allclose(
+        by.whiten(sample), solved(covariance, sample), rtol=1e-9, atol=1e-9
+    )
 
 
 def test_the_last_two_covariances_are_remembered_by_value() -> None:
@@ -90,7 +108,10 @@ def test_samples_that_do_not_fit_are_refused(sample: Floats) -> None:
 
 def test_the_python_body_gives_the_same_bits() -> None:
     covariance = covariance_matrix(7, 0.25)
-    by, sample = whitening(covariance), 6.0 * np.random.default_rng(2).standard_normal((10, 7, 2))
+    by, sample = (
+        whitening(covariance),
+        6.0 * np.random.default_rng(2).standard_normal((10, 7, 2)),
+    )
     assert by.entries is not None
     out = np.empty((10, 7, 2))
     python_of(divide_sparse)(*by.entries, sample, out)

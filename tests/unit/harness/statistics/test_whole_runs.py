@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from dpverify.harness import BUDGETS, Context
-from dpverify.harness.statistics.trajectory_law import DetectableFaults, plan_to_detect, run_by_run, shape
+from dpverify.harness.statistics.trajectory_law import (
+    DetectableFaults,
+    plan_to_detect,
+    run_by_run,
+    shape,
+)
 
 ROUGH, FINE = DetectableFaults(0.3, 1.25, 1.02), DetectableFaults(0.1, 1.1, 1.005)
 
@@ -20,7 +25,9 @@ def runs(context: Context) -> Context:
 
 def test_smaller_faults_are_seen_outside_smoke_runs(runs: Context) -> None:
     plan = plan_to_detect(ROUGH, FINE, block=7)
-    smoke, standard = (plan(replace(runs, budget=BUDGETS[name])) for name in ("smoke", "standard"))
+    smoke, standard = (
+        plan(replace(runs, budget=BUDGETS[name])) for name in ("smoke", "standard")
+    )
     assert smoke.n < standard.n
     assert smoke.block_size == 7
     assert smoke.reached_power >= 0.9999

@@ -12,11 +12,20 @@ from tests.for_each import for_each
 REFUSED = [
     ("laplace_law(0, 1)", "a formula is a number; laplace_law is a law"),
     ("laplace_law(0, 1) + 1", "an operand is a number, got laplace_law"),
-    ("delta_of(laplace_law(0, 1), 1)", "argument 1 of delta_of is a pair, got laplace_law, which is a law"),
+    (
+        "delta_of(laplace_law(0, 1), 1)",
+        "argument 1 of delta_of is a pair, got laplace_law, which is a law",
+    ),
     ("hockey_stick(normal_law(0, 1), 2, 1)", "argument 2 of hockey_stick is a law"),
     ("kl(normal_law(0, kl(1, 2)), normal_law(0, 1))", "argument 1 of kl is a law"),
-    ("pure_epsilon_of(joined(normal_law(0, 1), normal_law(0, 1)))", "argument 1 of joined is a pair"),
-    ("max(1, neighbours(normal_law(0, 1), normal_law(1, 1)))", "argument 2 of max is a number"),
+    (
+        "pure_epsilon_of(joined(normal_law(0, 1), normal_law(0, 1)))",
+        "argument 1 of joined is a pair",
+    ),
+    (
+        "max(1, neighbours(normal_law(0, 1), normal_law(1, 1)))",
+        "argument 2 of max is a number",
+    ),
     ("sum(point_law(i), i, 0, 3)", "an operand is a number"),
     ("Lap(1)", "use laplace_law(m, b)"),
     ("subsampled(1)", "use poisson_sampled(M, q)"),
@@ -36,7 +45,12 @@ def test_conditions_are_read_in_the_same_way() -> None:
     text = "kl(normal_law(0, x), normal_law(1, x)) <= 1"
     check_names(text, parse_relation(text), frozenset("x"), {})
     with pytest.raises(FormulaError, match="an operand is a number"):
-        check_names("normal_law(0, 1) <= 1", parse_relation("normal_law(0, 1) <= 1"), frozenset(), {})
+        check_names(
+            "normal_law(0, 1) <= 1",
+            parse_relation("normal_law(0, 1) <= 1"),
+            frozenset(),
+            {},
+        )
 
 
 @for_each("text", ["normal_law(1)", "product(normal_law(0, 1))", "shuffled(1, 2)"])

@@ -6,7 +6,10 @@ from dpverify.ledger.formula import Num, latex, parse, parse_relation
 from tests.for_each import for_each
 
 LETTERS = {
-    **{name: rf"\{name}" for name in ("alpha", "gamma", "delta", "sigma", "epsilon", "eta")},
+    **{
+        name: rf"\{name}"
+        for name in ("alpha", "gamma", "delta", "sigma", "epsilon", "eta")
+    },
     "V2": "V_{>2N}",
     "pi": r"\pi^q",
     "pi_t": r"\pi^{q}_t",
@@ -23,28 +26,49 @@ LETTERS = {
     [
         ("4*alpha*G*sigma*sqrt(d*V*log2(T))", r"4 \alpha G \sigma \sqrt{d V \log_2 T}"),
         ("1/(2*sigma**2)", r"\frac{1}{2 \sigma^{2}}"),
-        ("max(1, 1/(alpha*N))/(1 - exp(-1))", r"\frac{\max\left(1, \frac{1}{\alpha N}\right)}{1 - \exp(-1)}"),
-        ("sum((1 - alpha)**(N*i), i, 0, oo)", r"\sum_{i=0}^{\infty} (1 - \alpha)^{N i}"),
+        (
+            "max(1, 1/(alpha*N))/(1 - exp(-1))",
+            r"\frac{\max\left(1, \frac{1}{\alpha N}\right)}{1 - \exp(-1)}",
+        ),
+        (
+            "sum((1 - alpha)**(N*i), i, 0, oo)",
+            r"\sum_{i=0}^{\infty} (1 - \alpha)^{N i}",
+        ),
         ("integral(exp(-x), x, 0, oo)", r"\int_{0}^{\infty} \exp(-x) \, dx"),
-        ("integral(a + x, x)*b", r"\left(\int_{-\infty}^{\infty} (a + x) \, dx\right) b"),
-        ("infimum(a*z + b/z, z, 1, oo)", r"\inf_{1 < z < \infty} \left(a z + \frac{b}{z}\right)"),
+        (
+            "integral(a + x, x)*b",
+            r"\left(\int_{-\infty}^{\infty} (a + x) \, dx\right) b",
+        ),
+        (
+            "infimum(a*z + b/z, z, 1, oo)",
+            r"\inf_{1 < z < \infty} \left(a z + \frac{b}{z}\right)",
+        ),
         ("supremum(a*z, z, 0, 1)*b", r"\left(\sup_{0 < z < 1} a z\right) b"),
         ("sum(a + b, i, 0, n)", r"\sum_{i=0}^{n} (a + b)"),
         ("sum(a, i, 0, 1)*b", r"\left(\sum_{i=0}^{1} a\right) b"),
         ("b*sum(a, i, 0, 1)", r"b \sum_{i=0}^{1} a"),
         ("1 + sum(gamma**2**i, i, 1, R)", r"1 + \sum_{i=1}^{R} \gamma^{2^{i}}"),
-        ("bit(s, i)*gamma**(2*mod(s, 2**i))", r"\mathrm{bit}_{i}(s) \gamma^{2 (s \bmod 2^{i})}"),
+        (
+            "bit(s, i)*gamma**(2*mod(s, 2**i))",
+            r"\mathrm{bit}_{i}(s) \gamma^{2 (s \bmod 2^{i})}",
+        ),
         ("mod(a*b, c)", r"(a b) \bmod c"),
         ("mod(a, b) + 1", r"(a \bmod b) + 1"),
         ("floor(T/2**j)", r"\left\lfloor \frac{T}{2^{j}}\right\rfloor"),
-        ("floor(a) + ceil(b) + abs(c)", r"\lfloor a \rfloor + \lceil b \rceil + \lvert c \rvert"),
+        (
+            "floor(a) + ceil(b) + abs(c)",
+            r"\lfloor a \rfloor + \lceil b \rceil + \lvert c \rvert",
+        ),
         ("floor(a)**2", r"\lfloor a \rfloor^{2}"),
         ("d**(1/4)", "d^{1/4}"),
         ("d**-(1/4)", "d^{-1/4}"),
         ("d**(-1/4)", "d^{-1/4}"),
         ("d**((a + 1)/4)", r"d^{\frac{a + 1}{4}}"),
         ("d**-1", "d^{-1}"),
-        ("log(1/delta)**(1/4)", r"\left(\log\left(\frac{1}{\delta}\right)\right)^{1/4}"),
+        (
+            "log(1/delta)**(1/4)",
+            r"\left(\log\left(\frac{1}{\delta}\right)\right)^{1/4}",
+        ),
         ("log2(T)*x", r"\log_2(T) x"),
         ("(1 + log2(T))*x", r"(1 + \log_2 T) x"),
         ("log2(T) + x", r"\log_2 T + x"),

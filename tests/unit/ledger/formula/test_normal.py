@@ -18,7 +18,9 @@ from tests.for_each import for_each
         ("sum(sum(i*j, i, 1, j), j, 1, N)", "sum(sum(k*i, k, 1, i), i, 1, N)"),
     ],
 )
-def test_the_order_of_operands_and_the_names_of_indices_do_not_count(one: str, two: str) -> None:
+def test_the_order_of_operands_and_the_names_of_indices_do_not_count(
+    one: str, two: str
+) -> None:
     assert arrangement(parse(one)) == arrangement(parse(two))
 
 
@@ -45,7 +47,10 @@ def test_algebra_counts_as_a_difference(one: str, two: str) -> None:
 @for_each(
     ("one", "two"),
     [
-        ("d**(1/3)/(epsilon*N)**(2/3) <= d**(1/4)/sqrt(epsilon*N)", "epsilon*N >= sqrt(d)"),
+        (
+            "d**(1/3)/(epsilon*N)**(2/3) <= d**(1/4)/sqrt(epsilon*N)",
+            "epsilon*N >= sqrt(d)",
+        ),
         ("t - (k - 1)*N <= t", "k >= 1"),
         ("N/sqrt(N*T) <= 1/2", "T >= 4*N"),
         ("(N*x)**(3/2) + N*x <= N**2*x", "sqrt(N*x) + 1 <= N"),
@@ -74,7 +79,9 @@ def test_an_inequality_is_recognized_when_it_is_rearranged(one: str, two: str) -
     ],
 )
 def test_other_inequalities_are_not(one: str, two: str) -> None:
-    assert not is_same_inequality(parse_relation(one), parse_relation(two), frozenset({"N", "T", "d", "a"}))
+    assert not is_same_inequality(
+        parse_relation(one), parse_relation(two), frozenset({"N", "T", "d", "a"})
+    )
 
 
 def test_nested_powers_are_not_carried_out() -> None:

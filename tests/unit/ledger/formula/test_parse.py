@@ -71,8 +71,14 @@ def test_tree(text: str, tree: object) -> None:
         ("2.5E+3", Fraction(2500)),
         ("1e39", Fraction(10**39)),
         ("1e-39", Fraction(1, 10**39)),
-        ("1234567890123456789012345678901234567890", Fraction(1234567890123456789012345678901234567890)),
-        ("0.1000000000000000055511151231257827", Fraction("0.1000000000000000055511151231257827")),
+        (
+            "1234567890123456789012345678901234567890",
+            Fraction(1234567890123456789012345678901234567890),
+        ),
+        (
+            "0.1000000000000000055511151231257827",
+            Fraction("0.1000000000000000055511151231257827"),
+        ),
     ],
 )
 def test_numbers_are_exact(text: str, value: Fraction) -> None:
@@ -171,10 +177,19 @@ def test_a_chain_of_comparisons() -> None:
         ("max((2**9999)**999, (2**9999)**999)", "at most 4000000 bits"),
         ("a/(2 - 4*0.5)", "must not divide by 0"),
         ("a**exp(9)", "without names"),
-        ("integral(a, x, 0)", "an integral is written integral(body, x, lo, hi) or integral(body, x)"),
+        (
+            "integral(a, x, 0)",
+            "an integral is written integral(body, x, lo, hi) or integral(body, x)",
+        ),
         ("infimum(a, z)", "an infimum is written infimum(body, x, lo, hi)"),
-        ("integral(integral(x, x), x)", "index x already belongs to an outer sum, integral or extremum"),
-        ("integral(x, x, 0, x)", "the limits of an integral cannot use its own index x"),
+        (
+            "integral(integral(x, x), x)",
+            "index x already belongs to an outer sum, integral or extremum",
+        ),
+        (
+            "integral(x, x, 0, x)",
+            "the limits of an integral cannot use its own index x",
+        ),
         ("a" * 2001, "at most 2000 characters, this one has 2001"),
         ("(" * 100_000 + "a" + ")" * 100_000, "at most 2000 characters"),
         ("(" * 41 + "a" + ")" * 41, "brackets nest at most 40 deep"),
@@ -208,7 +223,13 @@ def test_no_relation(text: str) -> None:
 
 
 def test_free_names() -> None:
-    assert free_names(parse("sum(a**i*b, i, lo, hi) + exp(c)")) == {"a", "b", "c", "lo", "hi"}
+    assert free_names(parse("sum(a**i*b, i, lo, hi) + exp(c)")) == {
+        "a",
+        "b",
+        "c",
+        "lo",
+        "hi",
+    }
     assert free_names(parse("i + sum(i, i, 0, 1)")) == {"i"}
     assert free_names(parse_relation("a < b < 1")) == {"a", "b"}
 
@@ -245,7 +266,10 @@ def test_declared_names_pass() -> None:
 
 def test_a_product_with_a_symbol_is_not_read_as_a_function() -> None:
     check_names("gamma(N)", parse("gamma(N)"), frozenset({"N"}), {})
-    with pytest.raises(FormulaError, match=r"gamma is a symbol of the paper; a product is written gamma\*"):
+    with pytest.raises(
+        FormulaError,
+        match=r"gamma is a symbol of the paper; a product is written gamma\*",
+    ):
         check_names("gamma(N)", parse("gamma(N)"), frozenset({"N", "gamma"}), {})
 
 
@@ -255,12 +279,16 @@ def test_pi_is_the_number_unless_the_paper_has_a_symbol_of_this_name() -> None:
     assert free_names(number) == frozenset()
     assert parse(to_text(number)) == number
     assert with_pi(parse(text), {"pi"}) is parse(text)
-    assert with_pi(parse("sum(pi, pi, 1, 3)"), {}) == parse("sum(pi, pi, 1, 3)"), "the index of a sum"
+    assert with_pi(parse("sum(pi, pi, 1, 3)"), {}) == parse("sum(pi, pi, 1, 3)"), (
+        "the index of a sum"
+    )
     assert latex(number, {}).count(r"\pi") == 2
     assert r"\int" in latex(number, {})
 
 
-def test_too_deep_for_the_stack_at_hand_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_deep_for_the_stack_at_hand_is_an_error_of_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def overflow(*_args: object, **_kwargs: object) -> ast.AST:
         raise RecursionError
 
@@ -270,13 +298,71 @@ def test_too_deep_for_the_stack_at_hand_is_an_error_of_ours(monkeypatch: pytest.
 
 
 PIECES = [
-    *("a", "N", "i", "oo", "0", "1", "0.1", "1e5", "9", "sum(", "log(", "f(", "(", ")", ",", " ", "\n", "+", "-", "*"),
-    *("/", "**", "<", "<=", "==", "=", ".", "[", "]", "'", '"', "\\", "lambda ", " if ", " for ", ":", "@", "é", "\0"),
-    *("__import__", "eval(", "open(", "#", ";", "`", "$", "~", "not ", "await ", "f'{1}'", "0b1", "1if", "0x1for x in"),
+    *(
+        "a",
+        "N",
+        "i",
+        "oo",
+        "0",
+        "1",
+        "0.1",
+        "1e5",
+        "9",
+        "sum(",
+        "log(",
+        "f(",
+        "(",
+        ")",
+        ",",
+        " ",
+        "\n",
+        "+",
+        "-",
+        "*",
+    ),
+    *(
+        "/",
+        "**",
+        "<",
+        "<=",
+        "==",
+        "=",
+        ".",
+        "[",
+        "]",
+        "'",
+        '"',
+        "\\",
+        "lambda ",
+        " if ",
+        " for ",
+        ":",
+        "@",
+        "é",
+        "\0",
+    ),
+    *(
+        "__import__",
+        "eval(",
+        "open(",
+        "#",
+        ";",
+        "`",
+        "$",
+        "~",
+        "not ",
+        "await ",
+        "f'{1}'",
+        "0b1",
+        "1if",
+        "0x1for x in",
+    ),
 ]
 
 
-@given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join) | st.text(max_size=60))
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=40).map("".join) | st.text(max_size=60)
+)
 @example("0x1for x in y")
 @example("1if 2else 3")
 def test_any_text_parses_or_is_refused_in_our_words(text: str) -> None:
@@ -288,14 +374,29 @@ def test_any_text_parses_or_is_refused_in_our_words(text: str) -> None:
                 read(text)
             except FormulaError as error:
                 refused = error
-            assert refused is None or (str(refused).isprintable() and refused.value == text)
+            assert refused is None or (
+                str(refused).isprintable() and refused.value == text
+            )
 
 
 def test_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
-    for owner, name in ((builtins, "eval"), (builtins, "exec"), (builtins, "open"), (os, "system")):
-        monkeypatch.setattr(owner, name, lambda *_args, _name=name, **_kwargs: ran.append(_name))
-    for text in ("__import__('os').system('true')", "exec(a)", "9**9**9**9", "open(a)", "eval(open(a))"):
+    for owner, name in (
+        (builtins, "eval"),
+        (builtins, "exec"),
+        (builtins, "open"),
+        (os, "system"),
+    ):
+        monkeypatch.setattr(
+            owner, name, lambda *_args, _name=name, **_kwargs: ran.append(_name)
+        )
+    for text in (
+        "__import__('os').system('true')",
+        "exec(a)",
+        "9**9**9**9",
+        "open(a)",
+        "eval(open(a))",
+    ):
         with contextlib.suppress(FormulaError):
             parse(text)
     monkeypatch.undo()

@@ -31,9 +31,15 @@ def extend(inner: st.SearchStrategy[Formula]) -> st.SearchStrategy[Formula]:
         st.builds(Neg, inner)
         | st.builds(Bin, st.sampled_from("+-*/"), inner, inner)
         | st.builds(Bin, st.just("**"), inner, NAMES)
-        | st.builds(lambda name, arg: Call(name, (arg,)), st.sampled_from(["log", "sqrt", "floor", "F"]), inner)
+        | st.builds(
+            lambda name, arg: Call(name, (arg,)),
+            st.sampled_from(["log", "sqrt", "floor", "F"]),
+            inner,
+        )
         | st.builds(lambda *args: Call("mod", args), inner, inner)
-        | st.builds(lambda body, lo: Sum(body, "k", lo, Inf()), NAMES | NUMBERS, NUMBERS)
+        | st.builds(
+            lambda body, lo: Sum(body, "k", lo, Inf()), NAMES | NUMBERS, NUMBERS
+        )
     )
 
 
@@ -48,7 +54,12 @@ def test_text_parses_back_to_the_tree(tree: Formula) -> None:
 @given(TREES)
 def test_latex_is_well_formed(tree: Formula) -> None:
     text = latex(tree, {})
-    for opening, closing in ("{}", "()", (r"\left", r"\right"), (r"\lfloor", r"\rfloor")):
+    for opening, closing in (
+        "{}",
+        "()",
+        (r"\left", r"\right"),
+        (r"\lfloor", r"\rfloor"),
+    ):
         assert text.count(opening) == text.count(closing)
     assert "--" not in text
     assert "+ -" not in text
@@ -56,7 +67,17 @@ def test_latex_is_well_formed(tree: Formula) -> None:
 
 @for_each(
     "text",
-    ["a - (b - c)", "a/(b*c)", "(a + b)*c", "-(a*b)", "(-a)**b", "a**b**c", "(a**b)**c", "a**-b", "f(a, b)"],
+    [
+        "a - (b - c)",
+        "a/(b*c)",
+        "(a + b)*c",
+        "-(a*b)",
+        "(-a)**b",
+        "a**b**c",
+        "(a**b)**c",
+        "a**-b",
+        "f(a, b)",
+    ],
 )
 def test_brackets_are_minimal(text: str) -> None:
     assert to_text(parse(text)) == text

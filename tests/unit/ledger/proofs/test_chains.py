@@ -27,7 +27,9 @@ def test_a_line_has_a_relation_a_formula_a_reason_and_a_note() -> None:
     ]
     assert second.reason is None
     assert first.reason is not None
-    assert [(one.name, one.index, to_text(one.value)) for one in first.reason.arguments] == [
+    assert [
+        (one.name, one.index, to_text(one.value)) for one in first.reason.arguments
+    ] == [
         ("f", "i", "2**i"),
         ("c", "", "max(1, 2)"),
     ]
@@ -36,9 +38,19 @@ def test_a_line_has_a_relation_a_formula_a_reason_and_a_note() -> None:
 def test_a_reason_cites_a_rule_a_lemma_or_a_record() -> None:
     assert read_reason("log2-monotone").name == "log2-monotone"
     claim = read_reason("amended claim lemma-12-var(quantity = v)")
-    assert (claim.kind, claim.variant, claim.name) == ("claim", "amended", "lemma-12-var")
-    sibling = read_reason("claim lemma-7(quantity = v) under ordering = once within 2*here")
-    assert (sibling.name, sibling.reading, len(sibling.arguments)) == ("lemma-7", (("ordering", "once"),), 1)
+    assert (claim.kind, claim.variant, claim.name) == (
+        "claim",
+        "amended",
+        "lemma-12-var",
+    )
+    sibling = read_reason(
+        "claim lemma-7(quantity = v) under ordering = once within 2*here"
+    )
+    assert (sibling.name, sibling.reading, len(sibling.arguments)) == (
+        "lemma-7",
+        (("ordering", "once"),),
+        1,
+    )
     assert claim.reading == ()
     assert read_reason("definition momentum.start").name == "momentum.start"
     placed = read_reason("order(a = x, b = y) within 2*here + 1")
@@ -64,8 +76,17 @@ def test_an_induction_has_a_base_and_a_step() -> None:
     induction, last = chain.lines
     assert induction.induction is not None
     base, step = induction.induction
-    assert ([to_text(line.formula) for line in base], [to_text(line.formula) for line in step]) == (["c"], ["d", "e"])
-    assert [to_text(formula) for formula in formulas_of(chain.lines)] == ["b", "c", "d", "e", "f"]
+    assert (
+        [to_text(line.formula) for line in base],
+        [to_text(line.formula) for line in step],
+    ) == (["c"], ["d", "e"])
+    assert [to_text(formula) for formula in formulas_of(chain.lines)] == [
+        "b",
+        "c",
+        "d",
+        "e",
+        "f",
+    ]
     assert last.number == 9
 
 
@@ -77,14 +98,20 @@ def test_an_induction_has_a_base_and_a_step() -> None:
         ("a\n<= b by order(", "a reason is a name"),
         ("a\n<= b by order(a)", "a reason is a name"),
         ("a\n<= b by order(a = 1, a = 2)", "a is given twice"),
-        ("a\n<= b by order(a = 1) under ordering = once", "only a claim is cited under a reading"),
+        (
+            "a\n<= b by order(a = 1) under ordering = once",
+            "only a claim is cited under a reading",
+        ),
         ("a\n<= b by claim lemma-7 under once", "a reason is a name"),
         ("a\n<= b by __import__('os')", "a reason is a name"),
         ("a\n<= __import__('os') by order", "a name begins with a letter"),
         ("a\n<= b.real by order", "attributes are not part of the language"),
         ("a\n<= b by cases\n<= c by order", "two cases or more"),
         ("a\n<= b by order\nend", "below a line whose reason is cases"),
-        ("a\n<= b by order\nstep\n= c", "below a line whose reason is cases or induction"),
+        (
+            "a\n<= b by order\nstep\n= c",
+            "below a line whose reason is cases or induction",
+        ),
         ("a\n= b by induction(s = 0)\nbase\n= c", "an induction has a part step"),
         ("a\n" + "<= b by order\n" * 200, "at most 200 lines"),
     ],

@@ -42,14 +42,23 @@ def without_a_factor(node: Formula, names: set[str]) -> Iterator[Formula]:
         case Neg(arg):
             yield from map(Neg, without_a_factor(arg, names))
         case Bin(operator, left, right):
-            yield from (Bin(operator, damaged, right) for damaged in without_a_factor(left, names))
-            yield from (Bin(operator, left, damaged) for damaged in without_a_factor(right, names))
+            yield from (
+                Bin(operator, damaged, right)
+                for damaged in without_a_factor(left, names)
+            )
+            yield from (
+                Bin(operator, left, damaged)
+                for damaged in without_a_factor(right, names)
+            )
         case Call(name, args):
             for place, arg in enumerate(args):
                 for damaged in without_a_factor(arg, names):
                     yield Call(name, (*args[:place], damaged, *args[place + 1 :]))
         case Sum(body, index, lo, hi):
-            yield from (type(node)(damaged, index, lo, hi) for damaged in without_a_factor(body, names))
+            yield from (
+                type(node)(damaged, index, lo, hi)
+                for damaged in without_a_factor(body, names)
+            )
         case _:
             return
 
@@ -59,27 +68,43 @@ def damaged_statements(paper: PaperSpec, stated: StatedUnits) -> Iterator[Statem
     for claim in paper.claims.values():
         for statement in claim.statements():
             is_order = statement.relation in ("O", "O~")
-            if statement.rhs is None or is_order or claim.record.id in stated.normalised:
+            if (
+                statement.rhs is None
+                or is_order
+                or claim.record.id in stated.normalised
+            ):
                 continue
             if _result_of(statement, stated).status == "consistent":
                 names = {
-                    name for name in statement.symbols if stated.unit_of(name, claim.record.id) not in (None, UNITLESS)
+                    name
+                    for name in statement.symbols
+                    if stated.unit_of(name, claim.record.id) not in (None, UNITLESS)
                 }
                 for damaged in without_a_factor(statement.rhs, names):
                     yield replace(statement, rhs=damaged)
-                for damaged in without_a_factor(statement.lhs, names) if statement.lhs is not None else ():
+                for damaged in (
+                    without_a_factor(statement.lhs, names)
+                    if statement.lhs is not None
+                    else ()
+                ):
                     yield replace(statement, lhs=damaged)
 
 
-def test_the_papers_agree_or_are_explained_and_each_dropped_factor_is_reported() -> None:
+def test_the_papers_agree_or_are_explained_and_each_dropped_factor_is_reported() -> (
+    None
+):
     papers = dict(load_specs().papers)
     papers |= load_specs(EXAMPLES / "specs").papers
     papers |= load_specs(EXAMPLES / "abadi2016/abadi2016/specs").papers
     for key, claims in UNDETERMINED.items():
         units = check_units(papers[key])
         assert units.is_as_expected, "\n".join(units.lines())
-        assert sum(len(result.mismatches) for result in units.results) == MISMATCHES[key]
-        undetermined = [result.of for result in units.results if result.status == "not determined"]
+        assert (
+            sum(len(result.mismatches) for result in units.results) == MISMATCHES[key]
+        )
+        undetermined = [
+            result.of for result in units.results if result.status == "not determined"
+        ]
         assert [of for of in undetermined if of in papers[key].claims] == claims
     dropped: Counter[str] = Counter()
     for key in DROPPED:
@@ -158,14 +183,20 @@ def sides(left: str, right: str, extra: str = "", relation: str = "<=") -> str:
         (
             sides("G", "2*L*R"),
             "",
-            [f"the two sides: `G` scales with {GRADIENT}, but `2*L*R` scales with (loss 2, length -2)"],
+            [
+                f"the two sides: `G` scales with {GRADIENT}, but `2*L*R` scales with (loss 2, length -2)"
+            ],
         ),
         (
             sides("G", "sqrt(2*L*R) + q*L"),
             "",
             ["`sqrt(2*L*R)` scales with", "but `q*L` scales with (loss 1, length -2)"],
         ),
-        (sides("log(G)", "T"), "", [f"`G` scales with {GRADIENT}, but must be a plain number in `log(G)`"]),
+        (
+            sides("log(G)", "T"),
+            "",
+            [f"`G` scales with {GRADIENT}, but must be a plain number in `log(G)`"],
+        ),
         (sides("log(G**2/(L*R))", "T"), "", [AGREES]),
         (sides("floor(G)", "T"), "", ["must be a plain number in `floor(G)`"]),
         (sides("G**T", "1"), "", ["must be a plain number in `G**T`"]),
@@ -174,10 +205,18 @@ def sides(left: str, right: str, extra: str = "", relation: str = "<=") -> str:
         (sides("max(G, 1)", "G"), "", ["but `1` has no unit"]),
         (sides("integral(density(z, G)*abs(z), z)", "G"), "", [AGREES]),
         (sides("integral(density(z, G)*abs(z), z)", "L"), "", ["but `L` scales with"]),
-        (sides("supremum(z*L - z**2*q, z, 0, G)", "G*L"), "", ["but `z**2*q` scales with (loss 2, length -2)"]),
+        (
+            sides("supremum(z*L - z**2*q, z, 0, G)", "G*L"),
+            "",
+            ["but `z**2*q` scales with (loss 2, length -2)"],
+        ),
         (sides("supremum(z*L, z, 0, G)", "G*L"), "", [AGREES]),
         (sides("mean_of(normal_law(0, G))", "G"), "", [AGREES]),
-        (sides("variance_of(normal_law(0, G))", "G"), "", ["scales with (loss 2, length -2)"]),
+        (
+            sides("variance_of(normal_law(0, G))", "G"),
+            "",
+            ["scales with (loss 2, length -2)"],
+        ),
         (sides("renyi(normal_law(0, G), normal_law(G, G), 2)", "T"), "", [AGREES]),
         (
             sides("renyi(normal_law(0, G), normal_law(R, G), 2)", "T"),
@@ -185,30 +224,75 @@ def sides(left: str, right: str, extra: str = "", relation: str = "<=") -> str:
             ["`R` scales with (loss 1), but `G` scales with"],
         ),
         ('quantity = "error"\nrelation = "<="\nprinted = "2*G"', "", [AGREES]),
-        ('quantity = "error"\nrelation = "<="\nprinted = "2*R"', "", ["`error` scales with"]),
+        (
+            'quantity = "error"\nrelation = "<="\nprinted = "2*R"',
+            "",
+            ["`error` scales with"],
+        ),
         # conditions, choices of parameters, and units that they determine
         (sides("x*L", "G", 'requires = ["x == G/L"]'), "", [AGREES]),
-        (sides("x*L", "G", 'requires = ["x == R/L"]'), "", ["`x*L` scales with (loss 1), but `G` scales with"]),
-        (sides("x*L", "G", 'let = [{symbol = "x", value = "sqrt(R/L)"}]'), "", [AGREES]),
+        (
+            sides("x*L", "G", 'requires = ["x == R/L"]'),
+            "",
+            ["`x*L` scales with (loss 1), but `G` scales with"],
+        ),
+        (
+            sides("x*L", "G", 'let = [{symbol = "x", value = "sqrt(R/L)"}]'),
+            "",
+            [AGREES],
+        ),
         (sides("x*y", "G", 'requires = ["x**2*y == R*L", "y <= q"]'), "", [AGREES]),
-        (sides("x*L", "G"), "", [OPEN, "lemma-1: not determined: no comparison tests a stated unit"]),
+        (
+            sides("x*L", "G"),
+            "",
+            [OPEN, "lemma-1: not determined: no comparison tests a stated unit"],
+        ),
         (sides("x**2", "x*y"), "", [OPEN, "no unit is known for x, y"]),
-        # units that are 1: by a condition, by a declared normalisation, and in the constant of an order
+        # units that are 1: by a condition, by a declared normalisation, and in the
+        # constant of an order
         (sides("G + 1", "2*L*R", 'requires = ["G == 1"]'), "", [AGREES]),
-        (sides("G + 1", "2*L", 'requires = ["G == 1"]'), "", ["but `2*L` scales with (loss 1, length -2)"]),
-        (sides("G", "L"), '[[normalised]]\nof = ["lemma-1"]\nlength = 1\nwhy = "w"', [AGREES]),
-        (sides("G", "q"), '[[normalised]]\nof = ["lemma-1"]\nlength = 1\nwhy = "w"', ["but `q` has no unit"]),
+        (
+            sides("G + 1", "2*L", 'requires = ["G == 1"]'),
+            "",
+            ["but `2*L` scales with (loss 1, length -2)"],
+        ),
+        (
+            sides("G", "L"),
+            '[[normalised]]\nof = ["lemma-1"]\nlength = 1\nwhy = "w"',
+            [AGREES],
+        ),
+        (
+            sides("G", "q"),
+            '[[normalised]]\nof = ["lemma-1"]\nlength = 1\nwhy = "w"',
+            ["but `q` has no unit"],
+        ),
         (sides("G", "1/sqrt(T)", 'hides = ["G"]', "O"), "", [AGREES]),
-        (sides("G", "1/sqrt(T)", 'hides = ["L"]', "O"), "", ["but `1/sqrt(T)` has no unit"]),
+        (
+            sides("G", "1/sqrt(T)", 'hides = ["L"]', "O"),
+            "",
+            ["but `1/sqrt(T)` has no unit"],
+        ),
         ('statement = "G is small."', "", ["1 in words"]),
         # what units.toml must not say
-        (sides("G", "G"), '[[expected]]\nof = ["lemma-1"]\nwhy = "w"', ["the units of 'lemma-1' agree"]),
+        (
+            sides("G", "G"),
+            '[[expected]]\nof = ["lemma-1"]\nwhy = "w"',
+            ["the units of 'lemma-1' agree"],
+        ),
         (sides("G", "G"), '[[unit]]\nnames = ["H"]', ["the paper has no letter 'H'"]),
-        (sides("G", "G"), '[[normalised]]\nof = ["lemma-2"]\nwhy = "w"', ["the paper has no record 'lemma-2'"]),
+        (
+            sides("G", "G"),
+            '[[normalised]]\nof = ["lemma-2"]\nwhy = "w"',
+            ["the paper has no record 'lemma-2'"],
+        ),
     ],
 )
 def test_terms_that_differ_are_named(
-    fields: str, units: str, texts: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    fields: str,
+    units: str,
+    texts: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder = tmp_path / "specs" / "units2026"
     folder.mkdir(parents=True)

@@ -17,10 +17,15 @@ Variant = Literal["printed", "amended"]
 Build = Callable[[Statement], Derivation]
 
 
-def proves_nothing_sharper(claim: str, variant: Variant, build: Build, sharper: str) -> None:
+def proves_nothing_sharper(
+    claim: str, variant: Variant, build: Build, sharper: str
+) -> None:
     spec = load_specs().claim(f"tran2022:{claim}")
     statement = spec.statement(spec.readings()[0], variant=variant)
     derivation = build(statement)
     assert faulty_steps(derivation, statement, points=40) == []
     assert conclude(derivation, statement) in {"equal", "weaker"}
-    assert conclude(derivation, replace(statement, rhs=parse(sharper))) not in {"equal", "weaker"}
+    assert conclude(derivation, replace(statement, rhs=parse(sharper))) not in {
+        "equal",
+        "weaker",
+    }

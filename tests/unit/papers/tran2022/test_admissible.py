@@ -14,12 +14,27 @@ from dpverify.harness.admissible import Witness, witness_properties
 from dpverify.harness.checks import as_point
 from dpverify.papers import load
 from dpverify.papers.tran2022.algorithms.momentum_errors import LossWithMemory
-from dpverify.papers.tran2022.momentum.checks.momentum_error import error_losses, lag_losses, same, two
+from dpverify.papers.tran2022.momentum.checks.momentum_error import (
+    error_losses,
+    lag_losses,
+    same,
+    two,
+)
 from dpverify.papers.tran2022.sensitivity.checks.witnesses import bent, opposed, turning
-from dpverify.papers.tran2022.utility.checks.simulation import BOX, FAMILY_6, FAMILY_9, LONG_RAMP, RAMP
+from dpverify.papers.tran2022.utility.checks.simulation import (
+    BOX,
+    FAMILY_6,
+    FAMILY_9,
+    LONG_RAMP,
+    RAMP,
+)
 from dpverify.papers.tran2022.utility.checks.simulation_cases import SlopeCase
 from dpverify.papers.tran2022.utility.checks.steps import parabola
-from dpverify.papers.tran2022.utility.checks.theorems import MEASURED, slope_of, steepest_slope
+from dpverify.papers.tran2022.utility.checks.theorems import (
+    MEASURED,
+    slope_of,
+    steepest_slope,
+)
 from tests.for_each import for_each
 
 Values = Mapping[str, int | str]
@@ -27,12 +42,65 @@ CHECKS = load("tran2022")
 
 NODE: Values = {"N": 5, "alpha": "1/5", "G": 1, "node_start": 9, "node_end": 16}
 TURN: Values = {"N": 4, "alpha": "1/4", "L": 3, "eta": "1/8", "a": 9, "b": 16}
-BENT: Values = {"T": 2, "N": 2, "alpha": "1/2", "L": 14, "G": 10**6, "eta": "1/10", "sigma": 1, "z": 2}
-RATE: Values = {"T": 2, "N": 2, "d": 1, "L": 1400, "G": 10**6, "R": 1000, "epsilon": "1/2", "delta": "1/100000"}
-MEMORY: Values = {"N": 128, "T": 512000, "t": 512000, "alpha": "3/100", "eta": "1/2000", "G": "0.9948", "L": "1.4001"}
-SLOPE: Values = {"N": 1, "T": 16, "t": 16, "alpha": "1/4", "eta": "1/16", "G": 1, "L": 1}
-RAMPS: Values = {"N": 121, "T": 3712256, "d": 3, "delta": "1/2", "G": 1, "L": 1, "R": 176}
-TWO: Values = {"N": 2, "T": 4, "t": 4, "d": 1, "G": 1, "L": 1, "alpha": 1, "eta": "1/4", "epsilon": 1, "delta": "1/3"}
+BENT: Values = {
+    "T": 2,
+    "N": 2,
+    "alpha": "1/2",
+    "L": 14,
+    "G": 10**6,
+    "eta": "1/10",
+    "sigma": 1,
+    "z": 2,
+}
+RATE: Values = {
+    "T": 2,
+    "N": 2,
+    "d": 1,
+    "L": 1400,
+    "G": 10**6,
+    "R": 1000,
+    "epsilon": "1/2",
+    "delta": "1/100000",
+}
+MEMORY: Values = {
+    "N": 128,
+    "T": 512000,
+    "t": 512000,
+    "alpha": "3/100",
+    "eta": "1/2000",
+    "G": "0.9948",
+    "L": "1.4001",
+}
+SLOPE: Values = {
+    "N": 1,
+    "T": 16,
+    "t": 16,
+    "alpha": "1/4",
+    "eta": "1/16",
+    "G": 1,
+    "L": 1,
+}
+RAMPS: Values = {
+    "N": 121,
+    "T": 3712256,
+    "d": 3,
+    "delta": "1/2",
+    "G": 1,
+    "L": 1,
+    "R": 176,
+}
+TWO: Values = {
+    "N": 2,
+    "T": 4,
+    "t": 4,
+    "d": 1,
+    "G": 1,
+    "L": 1,
+    "alpha": 1,
+    "eta": "1/4",
+    "epsilon": 1,
+    "delta": "1/3",
+}
 ANCHOR: Values = {
     "N": 3,
     "T": 12,
@@ -43,7 +111,13 @@ ANCHOR: Values = {
     "epsilon": 1,
     "delta": "1/9",
 }
-PATH: Values = {"N": 1000, "t": 2**24, "eta": f"1/{2**24}", "epsilon": 1, "delta": "1/1000000"}
+PATH: Values = {
+    "N": 1000,
+    "t": 2**24,
+    "eta": f"1/{2**24}",
+    "epsilon": 1,
+    "delta": "1/1000000",
+}
 TREE: Values = {"constant": 7, "t": 2, "epsilon": 32, "delta": "1/10", "G": 1}
 WALK: Values = {"N": 3, "T": 2**20, "delta": "1/1000000"}
 CLAIM_OF: dict[str, tuple[str, str]] = {
@@ -97,7 +171,12 @@ CASES: list[tuple[str, str, Values, Values]] = [
     ("floats", "lipschitz", {"N": 4, "G": 1}, {"G": "1/2"}),
     ("floats", "neighbour-replace-one", {"N": 4, "G": 1}, {"N": "9/2"}),
     ("rate-6", "T >= 2", GROWTH, {"log_d": 5}),
-    ("rate-9", "epsilon <= T**(3/4)*sqrt(d)/N**(3/4)", GROWTH, {"log_N": -1, "log_d": -4}),
+    (
+        "rate-9",
+        "epsilon <= T**(3/4)*sqrt(d)/N**(3/4)",
+        GROWTH,
+        {"log_N": -1, "log_d": -4},
+    ),
     ("time", "T >= 2", EXPONENTS, {"exponent_of_d": 5}),
     ("windows", "turn <= floor(t/N) - 1", {"N": 3, "t": 3}, {"t": 2}),
     ("names", "query >= 2", {"K": 2}, {"K": 1}),
@@ -145,12 +224,18 @@ def test_a_problem_that_is_made_for_a_larger_constant_is_noticed(
     at = as_point(point)
     assert witness_properties(make, "as it should be")[name].is_met(at)
     larger = {**at, letter: at[letter] * Fraction(101, 100)}
-    assert not witness_properties(lambda _: make(larger), "1% too large")[name].is_met(at)
+    assert not witness_properties(lambda _: make(larger), "1% too large")[name].is_met(
+        at
+    )
 
 
 def cases() -> list[SlopeCase]:
     rng = np.random.default_rng(2022)
-    drawn = [family.case(rng.random(9).tolist()) for family in (FAMILY_6, FAMILY_9) for _ in range(50)]
+    drawn = [
+        family.case(rng.random(9).tolist())
+        for family in (FAMILY_6, FAMILY_9)
+        for _ in range(50)
+    ]
     return [RAMP, LONG_RAMP, BOX, *drawn]
 
 

@@ -19,8 +19,20 @@ PAIR: Values = {"Delta": 1, "sigma": 1, "alpha": 2, "tau": "1/69"}
 CASES: list[tuple[str, str, str, Values, Values]] = [
     ("theorem-4-4", "drowned", "lipschitz", {"G": 2, "L": 1, "gap": 1}, {"gap": 2}),
     ("theorem-5-2", "drowned", "lipschitz", {"G": 5, "L": 3, "gap": 3}, {"G": 4}),
-    ("theorem-5-1-dp", "one-party-in-every-batch", "neighbour-replace-one", GREEDY, {"b": 101}),
-    ("section-6-1-tracking", "orders", "subsampled-without-replacement", {"n": 9, "b": 9}, {"b": 10}),
+    (
+        "theorem-5-1-dp",
+        "one-party-in-every-batch",
+        "neighbour-replace-one",
+        GREEDY,
+        {"b": 101},
+    ),
+    (
+        "section-6-1-tracking",
+        "orders",
+        "subsampled-without-replacement",
+        {"n": 9, "b": 9},
+        {"b": 10},
+    ),
     ("lemma-3-7", "one-pair", "subsampled-without-replacement", PAIR, {"tau": 2}),
 ]
 
@@ -37,9 +49,13 @@ def test_a_counterexample_that_violates_a_property_is_noticed(
 
 def test_labels_that_differ_twice_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert CHECKS is not None
-    shown = CHECKS.find("section-6-1-sensitivity", "replay").meets["neighbour-replace-one"]
+    shown = CHECKS.find("section-6-1-sensitivity", "replay").meets[
+        "neighbour-replace-one"
+    ]
     point = as_point({"b": 3, "gamma": 1, "C_1": 1, "C_2": 1})
     assert shown.is_met(point)
     own = sensitivity._labels
-    monkeypatch.setattr(sensitivity, "_labels", lambda examples, sign: own(examples, 1.0) * sign)
+    monkeypatch.setattr(
+        sensitivity, "_labels", lambda examples, sign: own(examples, 1.0) * sign
+    )
     assert not shown.is_met(point)

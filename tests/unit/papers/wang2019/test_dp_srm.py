@@ -13,12 +13,23 @@ from dpverify.problems.rows import scale_rows
 from tests.for_each import for_each
 
 PROBLEM = LogisticRegression(
-    scale_rows(np.random.default_rng(1).standard_normal((60, 5))), (np.arange(60) % 2).astype(np.float64), radius=1.0
+    scale_rows(np.random.default_rng(1).standard_normal((60, 5))),
+    (np.arange(60) % 2).astype(np.float64),
+    radius=1.0,
 )
 
 
 def parameters(**changes: float) -> SrmParameters:
-    numbers = {"steps": 40, "batch_0": 30, "batch": 7, "gamma": 0.2, "zeta": 0.1, "std_0": 0.1, "std": 0.05, **changes}
+    numbers = {
+        "steps": 40,
+        "batch_0": 30,
+        "batch": 7,
+        "gamma": 0.2,
+        "zeta": 0.1,
+        "std_0": 0.1,
+        "std": 0.05,
+        **changes,
+    }
     return SrmParameters(smoothness=PROBLEM.smoothness, **numbers)  # type: ignore[arg-type]
 
 
@@ -44,15 +55,19 @@ def test_the_output_is_each_of_the_first_iterates_as_often() -> None:
     for seed in range(400):
         one = run(parameters(steps=4), seed=seed, keep=True)
         one.advance()
-        counts[[np.array_equal(one.output, w) for w in one.iterates[:4]].index(True)] += 1
-    assert ((counts - 100) ** 2 / 100).sum() < 30  # a chi-square of 3 degrees of freedom: 1e-6
+        counts[
+            [np.array_equal(one.output, w) for w in one.iterates[:4]].index(True)
+        ] += 1
+    # a chi-square of 3 degrees of freedom: 1e-6
+    assert ((counts - 100) ** 2 / 100).sum() < 30
 
 
 def test_no_step_is_longer_than_the_accuracy_allows() -> None:
     one = run(parameters(zeta=0.01), keep=True)
     one.advance()
     lengths = np.linalg.norm(np.diff(one.iterates, axis=0), axis=1)
-    # each estimate is longer than 2 zeta here, so that each step is as long as is allowed
+    # each estimate is longer than 2 zeta here, so that each step is as long as is
+    # allowed
     assert np.allclose(lengths, 0.01 / PROBLEM.smoothness, rtol=1e-12, atol=0)
 
 
@@ -65,8 +80,12 @@ def test_without_noise_on_all_examples_it_is_gradient_descent() -> None:
     assert np.allclose(one.w, w, rtol=0, atol=1e-12)
 
 
-def test_recursive_estimates_of_all_examples_are_the_gradient_whatever_gamma_is() -> None:
-    one = run(parameters(batch_0=60, batch=60, gamma=0.1, std_0=0.0, std=0.0), keep=True)
+def test_recursive_estimates_of_all_examples_are_the_gradient_whatever_gamma_is() -> (
+    None
+):
+    one = run(
+        parameters(batch_0=60, batch=60, gamma=0.1, std_0=0.0, std=0.0), keep=True
+    )
     for t in range(5):
         one.advance(1)
         assert np.allclose(one.v, PROBLEM.gradient(one.iterates[t]), rtol=0, atol=1e-12)
@@ -103,13 +122,20 @@ def test_what_is_out_of_range_is_named(changes: dict[str, float], name: str) -> 
 
 
 def test_an_output_that_is_not_reached_is_refused() -> None:
-    one = next(r for r in (run(parameters(), seed=s) for s in range(50)) if r._chosen > 0)
+    one = next(
+        r for r in (run(parameters(), seed=s) for s in range(50)) if r._chosen > 0
+    )
     with pytest.raises(ArgumentError, match="must have reached"):
         _ = one.output
 
 
-@for_each(("length", "moved"), [(0.05, 0.025), (0.15, 0.075), (0.2, 0.1), (0.25, 0.1), (40.0, 0.1)])
-def test_a_step_is_half_the_estimate_over_l_up_to_the_accuracy_over_l(length: float, moved: float) -> None:
+@for_each(
+    ("length", "moved"),
+    [(0.05, 0.025), (0.15, 0.075), (0.2, 0.1), (0.25, 0.1), (40.0, 0.1)],
+)
+def test_a_step_is_half_the_estimate_over_l_up_to_the_accuracy_over_l(
+    length: float, moved: float
+) -> None:
     """At zeta = 0.1 and L = 1, estimates of between zeta and 2 zeta among them: min(zeta/(L |v|), 1/(2L)) |v|."""
     gradients = ExampleGradients(lambda w, batch: np.full((len(batch), 1), length))
     one = DpSrm(gradients, 4, np.zeros(1), SrmParameters(1, 4, 4, 0.2, 0.1, 1.0))

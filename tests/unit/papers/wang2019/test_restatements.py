@@ -45,8 +45,16 @@ def restatements(specs: Specs) -> Iterator[Pin]:
             for name in claim.uses:
                 used: ClaimSpec = specs.claim(name)
                 orders = record.relation in ORDERS and used.record.relation in ORDERS
-                same = orders and record.quantity is not None and record.quantity == used.record.quantity
-                if same and record.requires == used.record.requires and record.assumes == used.record.assumes:
+                same = (
+                    orders
+                    and record.quantity is not None
+                    and record.quantity == used.record.quantity
+                )
+                if (
+                    same
+                    and record.requires == used.record.requires
+                    and record.assumes == used.record.assumes
+                ):
                     own, inherited = (c.pinned(c.readings()[0]) for c in (claim, used))
                     yield Pin(f"{key}:{record.id}", name, own, inherited)
 
@@ -66,6 +74,8 @@ def test_a_cell_that_is_pinned_better_is_found() -> None:
 
 
 @for_each(("cell", "theorem"), RESTATED)
-def test_a_cell_is_judged_as_its_theorem_is(specs: Specs, cell: str, theorem: str) -> None:
+def test_a_cell_is_judged_as_its_theorem_is(
+    specs: Specs, cell: str, theorem: str
+) -> None:
     found = {(pin.claim, pin.theorem) for pin in restatements(specs)}
     assert (f"wang2019:{cell}", f"wang2019:{theorem}") in found

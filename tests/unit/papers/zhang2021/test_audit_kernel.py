@@ -5,7 +5,14 @@ from functools import cache
 import numpy as np
 
 from dpverify.kernels.typing import Matrix
-from dpverify.papers.zhang2021.accounting.audit_kernel import BATCH, EXAMPLES, STEPS, datasets, log_ratio, mechanism
+from dpverify.papers.zhang2021.accounting.audit_kernel import (
+    BATCH,
+    EXAMPLES,
+    STEPS,
+    datasets,
+    log_ratio,
+    mechanism,
+)
 
 RUNS = 4000
 
@@ -23,13 +30,19 @@ def test_each_step_shows_its_batch_and_its_noise_alone() -> None:
         against = (signs > 0).any() * BATCH / EXAMPLES
         noise = STEPS.noise * 2 / BATCH
         variance = noise**2 + (2 / BATCH) ** 2 * against * (1 - against)
-        assert np.abs(found.mean(axis=0) + 1 - 2 / BATCH * against).max() < 5 * np.sqrt(variance / RUNS)
+        assert np.abs(found.mean(axis=0) + 1 - 2 / BATCH * against).max() < 5 * np.sqrt(
+            variance / RUNS
+        )
         covariance = np.cov(found, rowvar=False)
-        assert np.abs(covariance - variance * np.eye(STEPS.count)).max() < 6 * variance * np.sqrt(2 / RUNS)
+        assert np.abs(
+            covariance - variance * np.eye(STEPS.count)
+        ).max() < 6 * variance * np.sqrt(2 / RUNS)
 
 
 def test_the_score_is_the_logarithm_of_a_likelihood_ratio() -> None:
     """Its exponential has the mean 1 under the first data set, and another one where the noise is a tenth smaller."""
     for scale in (1.0, 0.9):
         ratios = np.exp(log_ratio(scale * (released(0) + 1.0) - 1.0))
-        assert (abs(ratios.mean() - 1) < 5 * ratios.std() / np.sqrt(len(ratios))) == (scale == 1.0)
+        assert (abs(ratios.mean() - 1) < 5 * ratios.std() / np.sqrt(len(ratios))) == (
+            scale == 1.0
+        )

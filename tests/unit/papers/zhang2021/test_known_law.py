@@ -10,7 +10,10 @@ from scipy import stats
 
 from dpverify.papers.zhang2021.algorithms import StagedDescent, StageSchedule, stagewise
 from dpverify.papers.zhang2021.empirical.recursion import Quadratic
-from dpverify.papers.zhang2021.population.known_law import generalization_error, population_excess
+from dpverify.papers.zhang2021.population.known_law import (
+    generalization_error,
+    population_excess,
+)
 from dpverify.problems.example_gradients import ExampleGradients
 from dpverify.symbolic.exact.numbers import working_precision
 from tests.for_each import for_each
@@ -24,7 +27,10 @@ def iterates(b: tuple[int, ...], batches: tuple[int, ...], on: int) -> list[Frac
     found = []
     for t, drawn in enumerate(batches, start=1):
         found.append(w)
-        w, old = w - ETA / 2 * (A * w + b[drawn]) + (RHO if t <= on else 0) * (w - old), w
+        w, old = (
+            w - ETA / 2 * (A * w + b[drawn]) + (RHO if t <= on else 0) * (w - old),
+            w,
+        )
     return found
 
 
@@ -52,13 +58,17 @@ def test_the_engine_has_this_risk_and_not_that_on_its_own_data() -> None:
     d, n, std, v = 20_000, 4, 0.3, 2.0
     offsets = np.sqrt(v) * np.random.default_rng(0).standard_normal((n, d))
     oracle = ExampleGradients(lambda w, batch: 0.5 * w + offsets[batch])
-    schedule = StageSchedule(stagewise(2, 3, 2, 1 / 3), n, float(RHO), std, "last", first=0)
+    schedule = StageSchedule(
+        stagewise(2, 3, 2, 1 / 3), n, float(RHO), std, "last", first=0
+    )
     run = StagedDescent(oracle, n, np.zeros(d), schedule, seed=1)
     run.advance()
     with working_precision(256):
         exact = Quadratic(A, 2, 3, 2, RHO, arb(1) / 3, "last")
         gap = Fraction(v) / (2 * A * n)
-        population = float(population_excess(exact, gap, n, n, Fraction(v), arb(std) ** 2).mid())
+        population = float(
+            population_excess(exact, gap, n, n, Fraction(v), arb(std) ** 2).mid()
+        )
         empirical = float(exact.excess(arb(v) / 4, arb(std) ** 2).mid())
 
     def level(excess: float) -> float:

@@ -25,17 +25,28 @@ def summed(run: Quadratic, eta: float, gap: float, variance: float) -> float:
         rows[0, 0] = 1.0
         for s in range(steps):
             on = 1 <= s + first <= run.momentum_steps << k
-            rows[s + 1] = (1 - eta / 2**k * a) * rows[s] + (rho if on else 0.0) * (rows[s] - rows[max(s - 1, 0)])
+            rows[s + 1] = (1 - eta / 2**k * a) * rows[s] + (rho if on else 0.0) * (
+                rows[s] - rows[max(s - 1, 0)]
+            )
             rows[s + 1, s + 1] -= eta / 2**k
-        handed = {"loop": rows[:-1], "arguments": rows[1:], "last": rows[-1:]}[run.output] ** 2
-        gap = float(handed[:, 0].mean() * gap + a / 2 * handed[:, 1:].sum(axis=1).mean() * variance)
+        handed = {"loop": rows[:-1], "arguments": rows[1:], "last": rows[-1:]}[
+            run.output
+        ] ** 2
+        gap = float(
+            handed[:, 0].mean() * gap
+            + a / 2 * handed[:, 1:].sum(axis=1).mean() * variance
+        )
     return gap
 
 
 @for_each("output", ["loop", "arguments", "last"])
 @for_each(("stages", "steps", "on", "rho"), SCHEDULES)
-def test_powers_of_the_matrix_are_the_sums(stages: int, steps: int, on: int, rho: str, output: str) -> None:
-    run = Quadratic(Fraction(3, 2), stages, steps, on, Fraction(rho), arb(1) / 4, output)
+def test_powers_of_the_matrix_are_the_sums(
+    stages: int, steps: int, on: int, rho: str, output: str
+) -> None:
+    run = Quadratic(
+        Fraction(3, 2), stages, steps, on, Fraction(rho), arb(1) / 4, output
+    )
     with working_precision(256):
         found = run.excess(arb(2), arb(5))
     assert float(found.rad()) < 1e-20
@@ -43,17 +54,26 @@ def test_powers_of_the_matrix_are_the_sums(stages: int, steps: int, on: int, rho
 
 
 @for_each(("stages", "steps", "on", "rho"), SCHEDULES)
-def test_the_kernel_has_these_moments(stages: int, steps: int, on: int, rho: str) -> None:
+def test_the_kernel_has_these_moments(
+    stages: int, steps: int, on: int, rho: str
+) -> None:
     """Coordinates are independent runs: the last iterate is Gaussian with the exact variance, the start being 0."""
     d, std = 20_000, 0.3
     oracle = ExampleGradients(lambda w, batch: np.tile(1.5 * w, (len(batch), 1)))
-    schedule = StageSchedule(stagewise(stages, steps, on, 0.25), 2, float(Fraction(rho)), std, "last", first=0)
+    schedule = StageSchedule(
+        stagewise(stages, steps, on, 0.25),
+        2,
+        float(Fraction(rho)),
+        std,
+        "last",
+        first=0,
+    )
     run = StagedDescent(oracle, 2, np.zeros(d), schedule, seed=1)
     run.advance()
     with working_precision(256):
-        exact = Quadratic(Fraction(3, 2), stages, steps, on, Fraction(rho), arb(1) / 4, "last").excess(
-            arb(0), arb(std) ** 2
-        )
+        exact = Quadratic(
+            Fraction(3, 2), stages, steps, on, Fraction(rho), arb(1) / 4, "last"
+        ).excess(arb(0), arb(std) ** 2)
     variance = float(exact.mid()) / 0.75
     assert stats.kstest(run.output / np.sqrt(variance), "norm").pvalue > 1e-6
     square = float(run.output @ run.output) / variance

@@ -20,7 +20,14 @@ from tests.for_each import for_each
 RHO, ETA, CURVATURE, N = Fraction(1, 4), Fraction(1, 3), Fraction(1, 2), 2
 
 
-def run(b: Fraction, batches: tuple[int, ...], start: Fraction, eta: Fraction, on: int, first: int) -> list[Fraction]:
+def run(
+    b: Fraction,
+    batches: tuple[int, ...],
+    start: Fraction,
+    eta: Fraction,
+    on: int,
+    first: int,
+) -> list[Fraction]:
     """Algorithm 2 with B = 1 on examples of b and 0: the iterates omega_1, ..., omega_T, and the last one."""
     w = old = start
     found = [w] if first == 1 else []
@@ -34,18 +41,25 @@ def run(b: Fraction, batches: tuple[int, ...], start: Fraction, eta: Fraction, o
 @for_each(("steps", "on"), [(1, 0), (1, 1), (2, 1), (2, 2)])
 @for_each("output", ["loop", "arguments", "last"])
 @for_each("stages", [1, 2])
-def test_mean_difference_is_the_mean_over_all_batches(steps: int, on: int, output: str, stages: int) -> None:
+def test_mean_difference_is_the_mean_over_all_batches(
+    steps: int, on: int, output: str, stages: int
+) -> None:
     total = Fraction(0)
     first = 1 if output == "loop" else 0
     starts = [Fraction(0)]
-    for k in range(1, stages + 1):  # the recursion is linear: a stage may begin at the mean of what it is handed
+    # the recursion is linear: a stage may begin at the mean of what it is handed
+    for k in range(1, stages + 1):
         length, eta = steps << k, ETA / 2**k
         found = []
         for batches in itertools.product(range(N), repeat=length):
             one = run(Fraction(-1, 2), batches, starts[-1], eta, on << k, first)
             other = run(Fraction(1, 2), batches, Fraction(0), eta, on << k, first)
             gaps = [x - y for x, y in zip(one, other, strict=True)]
-            found.append(gaps[-1] if output == "last" else sum(gaps[:length], Fraction(0)) / length)
+            found.append(
+                gaps[-1]
+                if output == "last"
+                else sum(gaps[:length], Fraction(0)) / length
+            )
         total = sum(found, Fraction(0)) / len(found)
         starts.append(total)
     exact = mean_difference(CURVATURE, stages, steps, on, RHO, arb(1) / 3, output)
@@ -54,17 +68,27 @@ def test_mean_difference_is_the_mean_over_all_batches(steps: int, on: int, outpu
 
 def test_an_algorithm_that_remembers_its_example() -> None:
     """The loss is 1 on any other kind: alpha is 1, and the error is the chance of another kind."""
-    code = sum(1 << place for place, (x, z) in enumerate(itertools.product(range(3), repeat=2)) if x != z)
+    code = sum(
+        1 << place
+        for place, (x, z) in enumerate(itertools.product(range(3), repeat=2))
+        if x != z
+    )
     table = table_of(code, 1, 3)
     assert stability(table, 1, 3) == 1
     assert generalization_error(table, 1, [Fraction(1, 3)] * 3) == Fraction(2, 3)
     assert mean_exchange_difference(table, 1, [Fraction(1, 3)] * 3) == Fraction(2, 3)
 
 
-def test_exchanges_change_the_loss_by_the_generalization_error_in_three_places() -> None:
+def test_exchanges_change_the_loss_by_the_generalization_error_in_three_places() -> (
+    None
+):
     table = table_of(0b1011001011010010, 3, 2)
     chances = [Fraction(1, 10), Fraction(9, 10)]
-    assert mean_exchange_difference(table, 3, chances) == generalization_error(table, 3, chances) != 0
+    assert (
+        mean_exchange_difference(table, 3, chances)
+        == generalization_error(table, 3, chances)
+        != 0
+    )
 
 
 def test_an_algorithm_that_reads_nothing() -> None:

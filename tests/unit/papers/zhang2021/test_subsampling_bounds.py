@@ -8,7 +8,11 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from dpverify.papers.zhang2021.privacy.subsampling_bounds import half_way_delta, opposite_divergence, pure_amplification
+from dpverify.papers.zhang2021.privacy.subsampling_bounds import (
+    half_way_delta,
+    opposite_divergence,
+    pure_amplification,
+)
 from dpverify.privacy.gaussian import delta_of
 from tests.for_each import for_each
 from tests.unit.privacy.oracle import mixture, renyi_by_integration
@@ -27,7 +31,9 @@ def test_opposite_gradients_are_the_definition(q: float, shift: float) -> None:
 
 def test_half_way_delta_is_the_trade_off() -> None:
     for mu in (0.5, 2.0, 6.0):
-        assert float(half_way_delta(arb(mu))) == pytest.approx(delta_of(mu, mu * mu / 2), rel=1e-12)
+        assert float(half_way_delta(arb(mu))) == pytest.approx(
+            delta_of(mu, mu * mu / 2), rel=1e-12
+        )
 
 
 def test_half_way_delta_grows() -> None:

@@ -79,9 +79,14 @@ def test_sigma_15_percent_short_is_flagged_where_the_law_is_given() -> None:
     flagged = audit(short, epsilon=1.0, n=40_000)
     assert flagged.verdict == "not refuted"
     assert any(
-        "more than is claimed: nothing is decided here, the law 'gaussian' judges it" in n for n in flagged.notes
+        "more than is claimed: nothing is decided here, the law 'gaussian' judges it"
+        in n
+        for n in flagged.notes
     )
-    assert not any("more than is claimed" in note for note in audit(short, epsilon=1.5, n=40_000).notes)
+    assert not any(
+        "more than is claimed" in note
+        for note in audit(short, epsilon=1.5, n=40_000).notes
+    )
 
 
 def without_rng(dataset: Floats, rng: Generator) -> Any:
@@ -95,7 +100,9 @@ def same_batch(dataset: Floats, rng: Generator, size: int) -> Any:
 
 
 def few_seeds(dataset: Floats, rng: Generator) -> Any:
-    return dataset.sum() + SIGMA * np.random.default_rng(int(rng.integers(100))).normal()
+    return (
+        dataset.sum() + SIGMA * np.random.default_rng(int(rng.integers(100))).normal()
+    )
 
 
 def rare_leak(dataset: Floats, rng: Generator, size: int) -> Any:
@@ -167,7 +174,9 @@ def test_a_broken_mechanism_is_refuted(mechanism: Callable[..., Any]) -> None:
     assert audit(mechanism, epsilon=1.0, n=30_000).verdict == "refuted"
 
 
-@for_each("mechanism", [outright, noise_cancels, one_draw_for_all, a_coordinate_without_noise])
+@for_each(
+    "mechanism", [outright, noise_cancels, one_draw_for_all, a_coordinate_without_noise]
+)
 def test_no_noise_in_a_direction_is_an_infinite_epsilon_where_the_law_is_gaussian(
     mechanism: Callable[..., Any],
 ) -> None:
@@ -177,7 +186,9 @@ def test_no_noise_in_a_direction_is_an_infinite_epsilon_where_the_law_is_gaussia
 
 
 @for_each("mechanism", [laplace, bounded_noise, variance_tells])
-def test_outputs_that_contradict_the_given_law_are_refused(mechanism: Callable[..., Any]) -> None:
+def test_outputs_that_contradict_the_given_law_are_refused(
+    mechanism: Callable[..., Any],
+) -> None:
     with pytest.raises(AuditError, match="law: gaussian: the outputs contradict it"):
         audit(mechanism, law="gaussian", n=20_000)
 
@@ -223,7 +234,9 @@ def wrong_size(dataset: Floats, rng: Generator, size: int) -> Any:
     (3.0, "must be a function"),
 ])  # fmt: skip
 @for_each("law", ["any", "gaussian"])
-def test_a_mechanism_that_cannot_be_audited_gets_one_line(mechanism: Any, message: str, law: Any) -> None:
+def test_a_mechanism_that_cannot_be_audited_gets_one_line(
+    mechanism: Any, message: str, law: Any
+) -> None:
     if mechanism is one_noise_per_batch and law == "gaussian":
         return
     with pytest.raises(AuditError, match=message) as error:
@@ -237,7 +250,9 @@ def test_a_mechanism_that_cannot_be_audited_gets_one_line(mechanism: Any, messag
     ({"datasets": (1, 2, 3)}, "datasets"), ({"law": "gaussian", "score": abs}, "score"),
     ({"score": lambda y: y[:3]}, "score: returned shape"), ({"score": lambda y: 1 / 0}, "score: raised"),
 ])  # fmt: skip
-def test_an_argument_out_of_range_gets_one_line(options: dict[str, Any], message: str) -> None:
+def test_an_argument_out_of_range_gets_one_line(
+    options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(AuditError, match=re.escape(message)):
         audit(gaussian, **({"n": 1000} | options))
 
@@ -249,7 +264,9 @@ def test_small_samples_give_a_bound_all_the_same(n: int, law: Any) -> None:
     assert 0.0 <= result.epsilon < 20.0
 
 
-@for_each(("epsilon", "delta"), [(1e-6, 1e-300), (50.0, 1e-5), (0.0, 0.0), (1.0, 0.999)])
+@for_each(
+    ("epsilon", "delta"), [(1e-6, 1e-300), (50.0, 1e-5), (0.0, 0.0), (1.0, 0.999)]
+)
 @for_each("law", ["any", "gaussian"])
 def test_extreme_claims_are_judged(epsilon: float, delta: float, law: Any) -> None:
     result = audit(gaussian, epsilon=epsilon, delta=delta, n=2000, law=law)
@@ -300,7 +317,14 @@ def test_the_p_value_is_the_level_at_which_the_bound_is_the_claim(claim: float) 
     """It is one value of the distribution function, to two digits, where the bound at a level is searched for."""
 
     def at(confidence: float) -> AuditResult:
-        return audit(gaussian, epsilon=claim, law="gaussian", n=30_000, seed=7, confidence=confidence)
+        return audit(
+            gaussian,
+            epsilon=claim,
+            law="gaussian",
+            n=30_000,
+            seed=7,
+            confidence=confidence,
+        )
 
     p = at(0.95).p_value
     assert p is not None
@@ -317,7 +341,9 @@ def test_the_p_value_is_the_level_at_which_the_bound_is_the_claim(claim: float) 
         (None, 1.0),
     ],
 )
-def test_a_p_value_without_a_closed_form_is_searched_for(bound: Callable[[float], float] | None, p: float) -> None:
+def test_a_p_value_without_a_closed_form_is_searched_for(
+    bound: Callable[[float], float] | None, p: float
+) -> None:
     found = AuditFinding("a rule", trials=1, epsilon_at=bound)
     assert _p_value(1.0, found) == pytest.approx(p, rel=0.02)
 

@@ -37,16 +37,21 @@ def test_the_least_private_mechanism_is_bounded_above_its_epsilon_in_one_game_of
     epsilon: float, trials: int, kappa: float, delta: float
 ) -> None:
     rng = np.random.default_rng(0)
-    right = math.exp(epsilon) * kappa + delta  # the largest that (epsilon, delta) allows
+    # the largest that (epsilon, delta) allows
+    right = math.exp(epsilon) * kappa + delta
     games = rng.multinomial(trials, [right, kappa, 1.0 - right - kappa], size=20_000)
-    bounds = lower_epsilon(games[:, 0].astype(float), games[:, 1].astype(float), trials, delta, 0.05)
+    bounds = lower_epsilon(
+        games[:, 0].astype(float), games[:, 1].astype(float), trials, delta, 0.05
+    )
     assert int((bounds > epsilon).sum()) <= most(20_000)
 
 
 def test_the_level_is_used_up_and_not_a_fraction_of_it() -> None:
     rng = np.random.default_rng(1)
     games = rng.multinomial(100_000, [0.05 * E, 0.05, 0.95 - 0.05 * E], size=20_000)
-    bounds = lower_epsilon(games[:, 0].astype(float), games[:, 1].astype(float), 100_000, 0.0, 0.05)
+    bounds = lower_epsilon(
+        games[:, 0].astype(float), games[:, 1].astype(float), 100_000, 0.0, 0.05
+    )
     assert int((bounds > 1.0).sum()) >= int(stats.binom.isf(1.0 - 1e-6, 20_000, 0.045))
 
 
@@ -66,7 +71,9 @@ def gaussian(dataset: Floats, rng: Generator, size: int) -> Any:
 
 
 def above(mechanism: Any, runs: int, truth: float = 1.0, **options: Any) -> int:
-    return sum(audit(mechanism, seed=seed, **options).epsilon > truth for seed in range(runs))
+    return sum(
+        audit(mechanism, seed=seed, **options).epsilon > truth for seed in range(runs)
+    )
 
 
 def test_whole_audits_of_randomized_response_keep_the_level() -> None:

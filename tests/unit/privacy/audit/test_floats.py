@@ -24,7 +24,9 @@ def floats(dataset: Floats, rng: Generator, size: int) -> Any:
 
 def integers(dataset: Floats, rng: Generator, size: int) -> Any:
     """Noise on a grid, added to data on the grid: sums are exact, no bit is lost."""
-    return GRID * (np.round(dataset.sum() / GRID) + np.round(SIGMA / GRID * rng.normal(size=size)))
+    return GRID * (
+        np.round(dataset.sum() / GRID) + np.round(SIGMA / GRID * rng.normal(size=size))
+    )
 
 
 @for_each(("number", "exponent"), [
@@ -45,7 +47,10 @@ def test_the_float_gaussian_is_refuted_at_twice_its_epsilon(seed: int) -> None:
 
 
 def test_noise_and_data_on_one_grid_show_nothing_in_their_bits() -> None:
-    assert audit(integers, epsilon=1.0, n=20_000, score=lowest_bit).verdict == "not refuted"
+    assert (
+        audit(integers, epsilon=1.0, n=20_000, score=lowest_bit).verdict
+        == "not refuted"
+    )
 
 
 def test_no_output_near_zero_of_the_shifted_mechanism_is_finer_than_its_grid() -> None:

@@ -25,7 +25,14 @@ def game(
     score: Score | None = None,
 ) -> AuditFinding:
     heard = [] if told is None else told
-    return play(Draws(Source(mechanism, (0.0, 1.0)), 0), n, 0.0, 1e-3, score, lambda *said: heard.append(said))
+    return play(
+        Draws(Source(mechanism, (0.0, 1.0)), 0),
+        n,
+        0.0,
+        1e-3,
+        score,
+        lambda *said: heard.append(said),
+    )
 
 
 def tells(dataset: float, rng: Generator, size: int) -> Floats:
@@ -55,7 +62,9 @@ def test_a_quarter_of_few_rounds_and_a_tenth_of_many_are_for_training(
     assert training_rounds(total, dimension) == training
 
 
-def test_all_rounds_but_a_quarter_are_judged_and_no_guess_is_wrong_where_the_output_tells() -> None:
+def test_all_rounds_but_a_quarter_are_judged_and_no_guess_is_wrong_where_the_output_tells() -> (
+    None
+):
     told: Told = []
     found = game(tells, told=told)
     assert (found.training, found.trials) == (936, 3747 - 936)
@@ -64,7 +73,8 @@ def test_all_rounds_but_a_quarter_are_judged_and_no_guess_is_wrong_where_the_out
     assert (936, 3747, "learning a rule") in told
     assert found.right is not None
     assert found.epsilon_at is not None
-    # r guesses, all right: with e^eps/(1 + e^eps) below a^(1/r) that has a chance below a
+    # r guesses, all right: with e^eps/(1 + e^eps) below a^(1/r) that has a chance below
+    # a
     sure = 1e-3 ** (1.0 / found.right)
     assert 4.0 < found.epsilon <= np.log(sure / (1.0 - sure))
     assert found.epsilon == found.epsilon_at(1e-3) > found.epsilon_at(1e-6)
@@ -72,7 +82,9 @@ def test_all_rounds_but_a_quarter_are_judged_and_no_guess_is_wrong_where_the_out
 
 def test_outputs_that_repeat_are_noted_with_how_many_differ() -> None:
     three = game(lambda dataset, rng, size: rng.integers(0, 3, size).astype(float))
-    assert three.notes == ("outputs repeat: 3 different ones among the 936 of the training rounds",)
+    assert three.notes == (
+        "outputs repeat: 3 different ones among the 936 of the training rounds",
+    )
     assert not game(lambda dataset, rng, size: rng.random(size)).notes
 
 
@@ -83,7 +95,9 @@ def test_a_score_sees_outputs_in_their_own_shape() -> None:
         shapes.add(y.shape[1:])
         return y[:, 0, 1]
 
-    found = game(lambda dataset, rng, size: dataset + rng.normal(size=(size, 1, 2)), score=score)
+    found = game(
+        lambda dataset, rng, size: dataset + rng.normal(size=(size, 1, 2)), score=score
+    )
     assert shapes == {(1, 2)}
     assert found.rule.startswith("the score that was given")
 
@@ -102,16 +116,24 @@ def test_ctrl_c_leaves_what_was_judged_until_then() -> None:
     assert 0 < found.trials < 1500 - found.training
     assert found.right == found.trials
     early = game(lambda dataset, rng: (_ for _ in ()).throw(KeyboardInterrupt))
-    assert early == AuditFinding(rule="none yet", trials=0, right=0, wrong=0, interrupted=True)
+    assert early == AuditFinding(
+        rule="none yet", trials=0, right=0, wrong=0, interrupted=True
+    )
 
 
 def test_outputs_that_do_not_fit_in_memory_are_refused_with_the_most_that_do() -> None:
     wide = 1 << 20
     most = MOST_FLOATS // wide * 5
-    with pytest.raises(AuditError, match=f"^n: 2000: must be at most {most}, so that outputs of {wide} numbers"):
+    with pytest.raises(
+        AuditError,
+        match=f"^n: 2000: must be at most {most}, so that outputs of {wide} numbers",
+    ):
         game(lambda dataset, rng, size: np.zeros((size, wide)))
 
 
-@for_each(("value", "said"), [(1.5, 1.5), (-2.0, -2.0), (np.inf, "inf"), (-np.inf, "-inf"), (np.nan, "nan")])
+@for_each(
+    ("value", "said"),
+    [(1.5, 1.5), (-2.0, -2.0), (np.inf, "inf"), (-np.inf, "-inf"), (np.nan, "nan")],
+)
 def test_what_json_has_no_number_for_is_a_word(value: float, said: float | str) -> None:
     assert number(value) == said

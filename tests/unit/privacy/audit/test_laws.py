@@ -28,32 +28,54 @@ def choose(r: np.random.Generator, s: int, p: float) -> Array:
 
 
 def modes(y: Array, shares: Array, places: Array) -> Array:
-    return special.logsumexp(np.log(shares) - 0.5 * ((y[..., None] - places) / 0.8) ** 2, axis=-1)
+    return special.logsumexp(
+        np.log(shares) - 0.5 * ((y[..., None] - places) / 0.8) ** 2, axis=-1
+    )
 
 
-MODES, MODE_SHARES = np.array([-4.0, 0.0, 4.0]), np.array([[0.25, 0.5, 0.25], [0.15, 0.5, 0.35]])
+MODES, MODE_SHARES = (
+    np.array([-4.0, 0.0, 4.0]),
+    np.array([[0.25, 0.5, 0.25], [0.15, 0.5, 0.35]]),
+)
 VALUES = np.array([0.0, 1.0, 3.0, 7.0, 12.0, 20.0])
-CHANCES = np.array([[0.30, 0.30, 0.20, 0.10, 0.07, 0.03], [0.38, 0.30, 0.16, 0.12, 0.03, 0.01]])
+CHANCES = np.array(
+    [[0.30, 0.30, 0.20, 0.10, 0.07, 0.03], [0.38, 0.30, 0.16, 0.12, 0.03, 0.01]]
+)
 ROOT = np.linalg.cholesky(0.5 * np.eye(20) + 0.5)
 
-# Of each law: a sample of a data set, and the log likelihood ratio of its number or numbers but for
-# what does not matter. Nothing was chosen on the last three.
-LAWS: dict[str, tuple[Callable[[int, np.random.Generator, int], Array], Callable[[Array], Array]]] = {
+# Of each law: a sample of a data set, and the log likelihood ratio of its number or
+# numbers but for what does not matter. Nothing was chosen on the last three.
+LAWS: dict[
+    str,
+    tuple[Callable[[int, np.random.Generator, int], Array], Callable[[Array], Array]],
+] = {
     "Gaussian": (lambda b, r, s: r.normal(b, 1.0, (s, 1)), lambda y: y),
-    "Laplace": (lambda b, r, s: r.laplace(b, 1.0, (s, 1)), lambda y: np.abs(y) - np.abs(y - 1)),
+    "Laplace": (
+        lambda b, r, s: r.laplace(b, 1.0, (s, 1)),
+        lambda y: np.abs(y) - np.abs(y - 1),
+    ),
     "geometric": (
-        lambda b, r, s: (r.geometric(0.6, (s, 1)) - r.geometric(0.6, (s, 1)) + b).astype(float),
+        lambda b, r, s: (
+            r.geometric(0.6, (s, 1)) - r.geometric(0.6, (s, 1)) + b
+        ).astype(float),
         lambda y: np.abs(y) - np.abs(y - 1),
     ),
     "bimodal": (
-        lambda b, r, s: r.normal(0, 1, (s, 1)) + np.where(choose(r, s, 0.5), 5, -5) * (1 + 0.2 * b),
+        lambda b, r, s: (
+            r.normal(0, 1, (s, 1)) + np.where(choose(r, s, 0.5), 5, -5) * (1 + 0.2 * b)
+        ),
         lambda y: two(y, 6.0) - two(y, 5.0),
     ),
     "atom": (
-        lambda b, r, s: np.where(choose(r, s, 0.02 if b else 0.002), 7.0, r.normal(0, 1, (s, 1))),
+        lambda b, r, s: np.where(
+            choose(r, s, 0.02 if b else 0.002), 7.0, r.normal(0, 1, (s, 1))
+        ),
         lambda y: 1.0 * (y == 7.0),
     ),
-    "Cauchy": (lambda b, r, s: r.standard_cauchy((s, 1)) + 2 * b, lambda y: np.log1p(y**2) - np.log1p((y - 2) ** 2)),
+    "Cauchy": (
+        lambda b, r, s: r.standard_cauchy((s, 1)) + 2 * b,
+        lambda y: np.log1p(y**2) - np.log1p((y - 2) ** 2),
+    ),
     "Student": (
         lambda b, r, s: r.standard_t(3, (s, 1)) + 2 * b,
         lambda y: stats.t.logpdf(y - 2, 3) - stats.t.logpdf(y, 3),
@@ -64,14 +86,25 @@ LAWS: dict[str, tuple[Callable[[int, np.random.Generator, int], Array], Callable
     ),
     "clipped Gaussian": (
         lambda b, r, s: np.clip(r.normal(0, 1, (s, 1)), -2.5, 2.5) + 0.5 * b,
-        lambda y: np.select([y > 2.5, y < -2.0, y == 2.5, y == -2.0], [9.0, -9.0, -5.0, 5.0], y),
+        lambda y: np.select(
+            [y > 2.5, y < -2.0, y == 2.5, y == -2.0], [9.0, -9.0, -5.0, 5.0], y
+        ),
     ),
     "scale": (lambda b, r, s: r.normal(0, 1 + 0.5 * b, (s, 1)), lambda y: y**2),
-    "sampled": (lambda b, r, s: r.normal(0, 0.5, (s, 1)) + b * choose(r, s, 0.1), lambda y: y),
+    "sampled": (
+        lambda b, r, s: r.normal(0, 0.5, (s, 1)) + b * choose(r, s, 0.1),
+        lambda y: y,
+    ),
     "uniform": (lambda b, r, s: r.random((s, 1)) / (1 + b), lambda y: -1.0 * (y > 0.5)),
     "three modes": (
-        lambda b, r, s: r.choice(MODES, p=MODE_SHARES[b], size=(s, 1)) + 0.3 * b + r.normal(0, 0.8, (s, 1)),
-        lambda y: modes(y - 0.3, MODE_SHARES[1], MODES) - modes(y, MODE_SHARES[0], MODES),
+        lambda b, r, s: (
+            r.choice(MODES, p=MODE_SHARES[b], size=(s, 1))
+            + 0.3 * b
+            + r.normal(0, 0.8, (s, 1))
+        ),
+        lambda y: (
+            modes(y - 0.3, MODE_SHARES[1], MODES) - modes(y, MODE_SHARES[0], MODES)
+        ),
     ),
     "gaps": (
         lambda b, r, s: r.choice(VALUES, p=CHANCES[b], size=(s, 1)),
@@ -95,7 +128,11 @@ def known(name: str) -> float:
 
     def scores(b: int) -> Array:
         drawn = (draw(b, rng, size) for _ in range(parts))
-        return np.sort(np.concatenate([np.round(score(y[:, 0] if y.shape[1] == 1 else y), 9) for y in drawn]))
+        return np.sort(
+            np.concatenate(
+                [np.round(score(y[:, 0] if y.shape[1] == 1 else y), 9) for y in drawn]
+            )
+        )
 
     samples = [[scores(b) for b in (0, 1)] for _ in range(2)]
     both = np.sort(np.concatenate(samples[0]))
@@ -106,7 +143,11 @@ def known(name: str) -> float:
         below = [np.searchsorted(each, ends) * (N / (parts * size)) for each in sample]
         right = below[0][:, None] + (N - below[1])[None, :]
         wrong = below[1][:, None] + (N - below[0])[None, :]
-        return np.where(ends[None, :] >= ends[:, None], lower_epsilon(right, wrong, 2 * N, DELTA, ALPHA), 0.0)
+        return np.where(
+            ends[None, :] >= ends[:, None],
+            lower_epsilon(right, wrong, 2 * N, DELTA, ALPHA),
+            0.0,
+        )
 
     chosen, counted = (promised(sample) for sample in samples)
     return float(counted.flat[int(chosen.argmax())])
@@ -119,7 +160,10 @@ def bounds(name: str, n: int = N, seeds: int = SEEDS) -> list[float]:
     def mechanism(b: int, rng: np.random.Generator, size: int) -> Array:
         return draw(b, rng, size)
 
-    return [float(audit(mechanism, (0, 1), delta=DELTA, n=n, seed=s).bound.epsilon) for s in range(seeds)]
+    return [
+        float(audit(mechanism, (0, 1), delta=DELTA, n=n, seed=s).bound.epsilon)
+        for s in range(seeds)
+    ]
 
 
 def found(name: str, n: int = N) -> float:
@@ -141,12 +185,16 @@ def test_more_data_give_no_weaker_bound(name: str) -> None:
 
 @pytest.mark.slow
 @for_each("name", ["Cauchy", "Student"])
-def test_no_audit_of_fifty_of_heavy_tails_takes_luck_in_training_for_a_rule(name: str) -> None:
+def test_no_audit_of_fifty_of_heavy_tails_takes_luck_in_training_for_a_rule(
+    name: str,
+) -> None:
     assert min(bounds(name, seeds=50)) > 0.75 * known(name)
 
 
 @pytest.mark.slow
-def test_a_tenth_for_training_and_no_doubt_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tenth_for_training_and_no_doubt_would_be_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(game, "TRAINING_ROUNDS", 0)
     monkeypatch.setattr(rules, "SUBTRACTED_ERRORS", 0.0)
     assert min(bounds("Student", seeds=50)) < 0.6 * known("Student")

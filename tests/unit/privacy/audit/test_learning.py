@@ -12,8 +12,14 @@ def test_a_rule_counts_alike_in_one_piece_and_in_several_and_in_any_unit() -> No
     x[:, 0] += b
     found = []
     for unit, pieces in ((1.0, 1), (1.0, 7), (1024.0, 1)):
-        (bet, *_) = learn(unit * x[:2000], b[:2000], 2000, 1e-5, 0.05, serial=False, user=None)
-        for rows, bits in zip(np.array_split(unit * x[2000:], pieces), np.array_split(b[2000:], pieces), strict=True):
+        (bet, *_) = learn(
+            unit * x[:2000], b[:2000], 2000, 1e-5, 0.05, serial=False, user=None
+        )
+        for rows, bits in zip(
+            np.array_split(unit * x[2000:], pieces),
+            np.array_split(b[2000:], pieces),
+            strict=True,
+        ):
             bet.judge(rows, bits)
         found.append((bet.right, bet.wrong, bet.trials))
         assert 0 <= bet.wrong < bet.right

@@ -14,7 +14,12 @@ from scipy.stats import binom
 
 import dpverify as dv
 from dpverify.privacy.audit import one_run
-from dpverify.privacy.audit.counting import chance_under, curve_tradeoff, gaussian_tradeoff, is_rarer
+from dpverify.privacy.audit.counting import (
+    chance_under,
+    curve_tradeoff,
+    gaussian_tradeoff,
+    is_rarer,
+)
 from dpverify.privacy.audit.one_run import one_run_chance, one_run_epsilon
 from dpverify.privacy.gaussian import delta_of, epsilon_of
 
@@ -22,7 +27,8 @@ EXAMPLES = 120
 DELTA = 0.01
 SEEDS = 1000
 CONFIDENCE = 0.9
-MOST_ERRORS = int(binom.ppf(1 - 1e-5, SEEDS, 1 - CONFIDENCE))  # exceeded by chance in 1 of 100,000 tests
+# exceeded by chance in 1 of 100,000 tests
+MOST_ERRORS = int(binom.ppf(1 - 1e-5, SEEDS, 1 - CONFIDENCE))
 
 Law = Callable[[Any, np.random.Generator], Any]
 
@@ -37,22 +43,30 @@ def laplace(scale: float) -> Law:
 
 def geometric(ratio: float) -> Law:
     return lambda included, rng: (
-        included + rng.geometric(1 - ratio, included.size) - rng.geometric(1 - ratio, included.size)
+        included
+        + rng.geometric(1 - ratio, included.size)
+        - rng.geometric(1 - ratio, included.size)
     )
 
 
 def flipped(epsilon: float) -> Law:
-    return lambda included, rng: included ^ (rng.random(included.size) < 1 / (1 + math.exp(epsilon)))
+    return lambda included, rng: (
+        included ^ (rng.random(included.size) < 1 / (1 + math.exp(epsilon)))
+    )
 
 
 def all_or_nothing(chance: float) -> Law:
     """Release every coin with a small chance, which is all of delta."""
-    return lambda included, rng: included + 0.0 if rng.random() < chance else np.zeros(included.size)
+    return lambda included, rng: (
+        included + 0.0 if rng.random() < chance else np.zeros(included.size)
+    )
 
 
 def some_in_clear(chance: float) -> Law:
     """Release each coin on its own with a small chance."""
-    return lambda included, rng: np.where(rng.random(included.size) < chance, included - 0.5, 0.0)
+    return lambda included, rng: np.where(
+        rng.random(included.size) < chance, included - 0.5, 0.0
+    )
 
 
 def one_group(law: Law) -> Law:
@@ -61,7 +75,9 @@ def one_group(law: Law) -> Law:
 
 
 def leaking(chance: float, law: Law) -> Law:
-    return lambda included, rng: included + 0.0 if rng.random() < chance else law(included, rng)
+    return lambda included, rng: (
+        included + 0.0 if rng.random() < chance else law(included, rng)
+    )
 
 
 def of_sigma(sigma: float) -> float:
@@ -102,7 +118,9 @@ def errors(law: Law, epsilon: float, delta: float) -> int:
     """Count seeds whose bound is above the truth."""
 
     def bound(seed: int) -> float:
-        return dv.audit_one_run(law, examples=EXAMPLES, delta=delta, confidence=CONFIDENCE, seed=seed).epsilon
+        return dv.audit_one_run(
+            law, examples=EXAMPLES, delta=delta, confidence=CONFIDENCE, seed=seed
+        ).epsilon
 
     return sum(bound(seed) > epsilon for seed in range(SEEDS))
 
@@ -110,26 +128,42 @@ def errors(law: Law, epsilon: float, delta: float) -> int:
 @pytest.mark.slow
 def test_the_bound_is_above_the_truth_no_more_often_than_stated() -> None:
     assert len(LAWS) >= 20
-    assert {name: count for name, law in LAWS.items() if (count := errors(*law)) > MOST_ERRORS} == {}
+    assert {
+        name: count
+        for name, law in LAWS.items()
+        if (count := errors(*law)) > MOST_ERRORS
+    } == {}
 
 
 @pytest.mark.slow
-def test_gaussian_privacy_and_true_curves_are_refuted_no_more_often_than_stated() -> None:
+def test_gaussian_privacy_and_true_curves_are_refuted_no_more_often_than_stated() -> (
+    None
+):
     audit = partial(dv.audit_one_run, examples=EXAMPLES, confidence=CONFIDENCE)
     for sigma in (0.3, 0.5, 1.0, 2.0, 5.0):
         true = gaussian_curve(sigma)
-        bounds = [audit(gaussian(sigma), law="gaussian", seed=seed).mu or 0.0 for seed in range(SEEDS)]
-        verdicts = [audit(gaussian(sigma), curve=true, seed=seed).verdict for seed in range(SEEDS)]
+        bounds = [
+            audit(gaussian(sigma), law="gaussian", seed=seed).mu or 0.0
+            for seed in range(SEEDS)
+        ]
+        verdicts = [
+            audit(gaussian(sigma), curve=true, seed=seed).verdict
+            for seed in range(SEEDS)
+        ]
         assert sum(bound > 1 / sigma for bound in bounds) <= MOST_ERRORS
         assert verdicts.count("refuted") <= MOST_ERRORS
-    assert (dv.audit_one_run(gaussian(1.0), law="gaussian", examples=20_000).mu or 0.0) > 0.5
+    assert (
+        dv.audit_one_run(gaussian(1.0), law="gaussian", examples=20_000).mu or 0.0
+    ) > 0.5
 
 
 @pytest.mark.slow
 def test_a_bound_without_delta_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     law, epsilon, delta = LAWS["all or nothing, often"]
 
-    def without_delta(examples: int, guesses: int, right: int, delta: float, level: float) -> float:
+    def without_delta(
+        examples: int, guesses: int, right: int, delta: float, level: float
+    ) -> float:
         return one_run_epsilon(examples, guesses, right, 0.0, level)
 
     monkeypatch.setattr(one_run, "one_run_epsilon", without_delta)
@@ -137,17 +171,27 @@ def test_a_bound_without_delta_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_chance_is_its_definition() -> None:
-    for m, r, v, epsilon, delta in ((100, 40, 33, 0.5, 1e-4), (50, 50, 50, 2.0, 1e-3), (60, 10, 1, 0.0, 1e-5)):
+    for m, r, v, epsilon, delta in (
+        (100, 40, 33, 0.5, 1e-4),
+        (50, 50, 50, 2.0, 1e-3),
+        (60, 10, 1, 0.0, 1e-5),
+    ):
         law = binom(r, 1 / (1 + math.exp(-epsilon)))
         slack = max(law.sf(v - i - 1) / i for i in range(1, v + 1))
-        assert one_run_chance(m, r, v, epsilon, delta) == pytest.approx(min(1.0, law.sf(v - 1) + 2 * m * delta * slack))
+        assert one_run_chance(m, r, v, epsilon, delta) == pytest.approx(
+            min(1.0, law.sf(v - 1) + 2 * m * delta * slack)
+        )
         assert one_run_chance(m, r, v, epsilon, 0.0) == pytest.approx(law.sf(v - 1))
 
 
-def test_the_chance_rises_with_epsilon_and_the_bound_is_where_it_reaches_the_level() -> None:
+def test_the_chance_rises_with_epsilon_and_the_bound_is_where_it_reaches_the_level() -> (
+    None
+):
     epsilons = np.linspace(0.0, 8.0, 200)
     for delta in (0.0, 1e-5, 1e-3):
-        chances = [one_run_chance(500, 200, 150, float(epsilon), delta) for epsilon in epsilons]
+        chances = [
+            one_run_chance(500, 200, 150, float(epsilon), delta) for epsilon in epsilons
+        ]
         assert (np.diff(chances) >= 0).all()
         bound = one_run_epsilon(500, 200, 150, delta, 0.05)
         assert 0.5 < bound < 1.2
@@ -170,7 +214,13 @@ def largest_chance(points: list[tuple[float, float]], m: int, r: int, v: int) ->
             limits.append(math.exp(-epsilon) * delta)
             rows.append(math.exp(epsilon) * of_right - of_wrong)
             limits.append(math.exp(epsilon) - 1.0 + delta)
-    solution = linprog(-(right >= v).astype(float), A_ub=rows, b_ub=limits, A_eq=np.ones((1, r + 1)), b_eq=[1.0])
+    solution = linprog(
+        -(right >= v).astype(float),
+        A_ub=rows,
+        b_ub=limits,
+        A_eq=np.ones((1, r + 1)),
+        b_eq=[1.0],
+    )
     assert solution.success
     return -float(solution.fun or 0.0)
 
@@ -180,15 +230,22 @@ def test_the_chance_under_a_curve_is_the_largest_of_any_law() -> None:
     for points in ([(0.7, 0.0)], [(0.7, 1e-3)], [(0.0, 0.05)], curve):
         for m, r, v in ((30, 30, 22), (30, 12, 11), (40, 8, 8), (25, 10, 3)):
             expected = largest_chance(points, m, r, v)
-            assert chance_under(curve_tradeoff(points), m, r, v) == pytest.approx(expected, rel=2e-4)
+            assert chance_under(curve_tradeoff(points), m, r, v) == pytest.approx(
+                expected, rel=2e-4
+            )
 
 
 def test_a_gaussian_curve_is_that_of_all_its_points() -> None:
     for mu in (0.3, 1.0, 3.0):
-        points = [(epsilon, delta_of(mu, epsilon)) for epsilon in np.linspace(0.0, 8.0, 2000).tolist()]
+        points = [
+            (epsilon, delta_of(mu, epsilon))
+            for epsilon in np.linspace(0.0, 8.0, 2000).tolist()
+        ]
         for m, r, v in ((100, 30, 28), (1000, 50, 45)):
             by_points = chance_under(curve_tradeoff(points), m, r, v)
-            assert chance_under(gaussian_tradeoff(mu), m, r, v) == pytest.approx(by_points, rel=1e-2)
+            assert chance_under(gaussian_tradeoff(mu), m, r, v) == pytest.approx(
+                by_points, rel=1e-2
+            )
     assert not is_rarer(gaussian_tradeoff(1.0), 100, 30, 0, 0.5)
 
 
@@ -196,9 +253,18 @@ def test_a_curve_is_refuted_where_its_point_at_a_small_delta_is_not() -> None:
     claimed = gaussian_curve(1.1)
     true = gaussian_curve(0.5)
     epsilon, delta = claimed[4]
-    of_curve = [dv.audit_one_run(gaussian(0.5), curve=claimed, seed=seed).verdict for seed in range(20)]
-    of_point = [dv.audit_one_run(gaussian(0.5), epsilon=epsilon, delta=delta, seed=seed).verdict for seed in range(20)]
-    of_truth = [dv.audit_one_run(gaussian(0.5), curve=true, seed=seed).verdict for seed in range(20)]
+    of_curve = [
+        dv.audit_one_run(gaussian(0.5), curve=claimed, seed=seed).verdict
+        for seed in range(20)
+    ]
+    of_point = [
+        dv.audit_one_run(gaussian(0.5), epsilon=epsilon, delta=delta, seed=seed).verdict
+        for seed in range(20)
+    ]
+    of_truth = [
+        dv.audit_one_run(gaussian(0.5), curve=true, seed=seed).verdict
+        for seed in range(20)
+    ]
     assert of_curve.count("refuted") > 15
     assert set(of_point) == {"not refuted"}
     assert set(of_truth) == {"not refuted"}
@@ -206,7 +272,9 @@ def test_a_curve_is_refuted_where_its_point_at_a_small_delta_is_not() -> None:
 
 def test_a_false_claim_is_refuted_and_a_true_one_is_not() -> None:
     for seed in range(20):
-        assert dv.audit_one_run(gaussian(0.5), epsilon=1.0, seed=seed).verdict == "refuted"
+        assert (
+            dv.audit_one_run(gaussian(0.5), epsilon=1.0, seed=seed).verdict == "refuted"
+        )
         true = dv.audit_one_run(gaussian(1.0), epsilon=epsilon_of(1.0, 1e-5), seed=seed)
         assert true.verdict == "not refuted"
         assert true.epsilon <= max(guess.largest_epsilon for guess in true.tried)
@@ -239,20 +307,60 @@ def test_what_cannot_be_audited_is_one_line() -> None:
 
     cases: list[tuple[Any, dict[str, Any], str]] = [
         (ends, {}, "run: raised SystemExit: 0"),
-        (lambda included, rng: 1.0, {}, r"scores: have shape \(\): must have one number per example"),
-        (lambda included, rng: np.full(included.size, np.nan), {}, "scores: nan: must be finite"),
-        (gaussian(1.0), {"examples": 1}, "examples: 1: must be a whole number from 2 to 1000000"),
-        (gaussian(1.0), {"guesses": 0}, "guesses: 0: must be a whole number from 1 to examples=1000"),
+        (
+            lambda included, rng: 1.0,
+            {},
+            r"scores: have shape \(\): must have one number per example",
+        ),
+        (
+            lambda included, rng: np.full(included.size, np.nan),
+            {},
+            "scores: nan: must be finite",
+        ),
+        (
+            gaussian(1.0),
+            {"examples": 1},
+            "examples: 1: must be a whole number from 2 to 1000000",
+        ),
+        (
+            gaussian(1.0),
+            {"guesses": 0},
+            "guesses: 0: must be a whole number from 1 to examples=1000",
+        ),
         (gaussian(1.0), {"guesses": []}, "guesses: empty"),
         (gaussian(1.0), {"delta": 1.0}, r"delta: 1.0: must lie in \[0, 1\)"),
-        (gaussian(1.0), {"epsilon": -1.0}, "epsilon: -1.0: must be finite and at least 0"),
+        (
+            gaussian(1.0),
+            {"epsilon": -1.0},
+            "epsilon: -1.0: must be finite and at least 0",
+        ),
         (gaussian(1.0), {"confidence": 1.0}, r"confidence: 1.0: must lie in \(0, 1\)"),
-        (gaussian(1.0), {"law": "laplace"}, "law: laplace: must be 'any' or 'gaussian'"),
-        (gaussian(1.0), {"law": "gaussian", "delta": 0.0}, "delta: 0: must be above 0 with the law 'gaussian'"),
-        (gaussian(1.0), {"curve": [(1.0, 0.1)], "epsilon": 1.0}, "epsilon: 1.0: must not be given with a curve"),
-        (gaussian(1.0), {"curve": [(1.0, 0.1)], "law": "gaussian"}, "law: gaussian: must be 'any' with a curve"),
+        (
+            gaussian(1.0),
+            {"law": "laplace"},
+            "law: laplace: must be 'any' or 'gaussian'",
+        ),
+        (
+            gaussian(1.0),
+            {"law": "gaussian", "delta": 0.0},
+            "delta: 0: must be above 0 with the law 'gaussian'",
+        ),
+        (
+            gaussian(1.0),
+            {"curve": [(1.0, 0.1)], "epsilon": 1.0},
+            "epsilon: 1.0: must not be given with a curve",
+        ),
+        (
+            gaussian(1.0),
+            {"curve": [(1.0, 0.1)], "law": "gaussian"},
+            "law: gaussian: must be 'any' with a curve",
+        ),
         (gaussian(1.0), {"curve": []}, "curve: empty"),
-        (gaussian(1.0), {"curve": [(1.0, 2.0)]}, r"curve: \(1.0, 2.0\): must be a pair of epsilon in \[0, 64\]"),
+        (
+            gaussian(1.0),
+            {"curve": [(1.0, 2.0)]},
+            r"curve: \(1.0, 2.0\): must be a pair of epsilon in \[0, 64\]",
+        ),
         (gaussian(1.0), {"seed": -1}, "seed: -1: must be a whole number of at least 0"),
     ]
     for run, options, words in cases:

@@ -11,10 +11,21 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.groups import SortedOutputs, join_rows, rows_of
 from dpverify.privacy.audit.records import Floats
-from dpverify.privacy.audit.scores import Learner, _gaussian, bent, distance, fitted, linear, quadratic, smooth
+from dpverify.privacy.audit.scores import (
+    Learner,
+    _gaussian,
+    bent,
+    distance,
+    fitted,
+    linear,
+    quadratic,
+    smooth,
+)
 from tests.for_each import for_each
 
-LEARNERS = [Learner(each.__name__, each) for each in (linear, bent, distance, quadratic)]
+LEARNERS = [
+    Learner(each.__name__, each) for each in (linear, bent, distance, quadratic)
+]
 
 
 @for_each("learner", LEARNERS, ids=lambda learner: learner.name)
@@ -22,7 +33,10 @@ def test_a_score_from_groups_is_nearly_that_from_all_rounds(learner: Learner) ->
     rng = np.random.default_rng(1)
     b = rng.random(8000) < 0.5
     x = rng.normal(size=8000) * (1.0 + 0.3 * b) + 0.5 * b
-    grouped, alone = learner.learn(join_rows(*SortedOutputs(x, b, 4000).halves)), learner.learn(rows_of(x[:, None], b))
+    grouped, alone = (
+        learner.learn(join_rows(*SortedOutputs(x, b, 4000).halves)),
+        learner.learn(rows_of(x[:, None], b)),
+    )
     at = np.linspace(-3.0, 4.0, 50)[:, None]
     np.testing.assert_allclose(grouped(at), alone(at), atol=0.05)
 
@@ -61,9 +75,13 @@ def test_a_change_of_scale_in_many_coordinates_is_learned_by_one_number() -> Non
 
 
 @for_each("full", [True, False])
-def test_the_gaussian_that_fits_has_the_weighted_mean_and_covariance(full: bool) -> None:
+def test_the_gaussian_that_fits_has_the_weighted_mean_and_covariance(
+    full: bool,
+) -> None:
     rng = np.random.default_rng(4)
-    z = rng.normal(size=(200, 3)) @ np.array([[1.0, 0.8, 0.0], [0.0, 0.6, 0.3], [0.0, 0.0, 2.0]]) + [1.0, -2.0, 0.5]
+    z = rng.normal(size=(200, 3)) @ np.array(
+        [[1.0, 0.8, 0.0], [0.0, 0.6, 0.3], [0.0, 0.0, 2.0]]
+    ) + [1.0, -2.0, 0.5]
     weights = rng.random(200)
     covariance = np.cov(z, rowvar=False, aweights=weights, ddof=0)
     known = covariance if full else np.diag(np.diag(covariance))
@@ -77,7 +95,11 @@ def test_an_audit_computes_on_one_thread_and_leaves_the_mechanism_its_threads() 
     threads: dict[str, set[int]] = {"mechanism": set(), "score": set()}
 
     def note(caller: str) -> None:
-        threads[caller] |= {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+        threads[caller] |= {
+            library["num_threads"]
+            for library in threadpool_info()
+            if library["user_api"] == "blas"
+        }
 
     def mechanism(dataset: Floats, rng: Generator, size: int) -> Floats:
         note("mechanism")

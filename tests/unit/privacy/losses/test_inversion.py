@@ -8,18 +8,33 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx, fmpq
 
-from dpverify.privacy.losses.grid import ROUNDOFF, LossLaw, Side, UnresolvedError, step_law
+from dpverify.privacy.losses.grid import (
+    ROUNDOFF,
+    LossLaw,
+    Side,
+    UnresolvedError,
+    step_law,
+)
 from dpverify.privacy.losses.inversion import _decay, _tilt, invert
 from dpverify.privacy.losses.phases import BLOCK, phase_sums
 from dpverify.privacy.losses.total import Steps, add_up
 from tests.for_each import for_each
 
-LAW = LossLaw(np.array([-3, -2, -1, 0, 1, 2, 40]), np.array([0.05, 0.1, 0.3, 0.25, 0.1, 0.199, 0.001]), 0.0)
+LAW = LossLaw(
+    np.array([-3, -2, -1, 0, 1, 2, 40]),
+    np.array([0.05, 0.1, 0.3, 0.25, 0.1, 0.199, 0.001]),
+    0.0,
+)
 
 
-@for_each(("rate", "noise", "count", "delta"), [(0.01, 1.0, 1000, 1e-5), (0.2, 2.0, 400, 1e-9)])
+@for_each(
+    ("rate", "noise", "count", "delta"),
+    [(0.01, 1.0, 1000, 1e-5), (0.2, 2.0, 400, 1e-9)],
+)
 @for_each("side", ["removed", "lower", "upper"])
-def test_both_ways_agree(rate: float, noise: float, count: int, delta: float, side: Side) -> None:
+def test_both_ways_agree(
+    rate: float, noise: float, count: int, delta: float, side: Side
+) -> None:
     width = rate / noise / 16.0
     steps = [Steps(step_law(rate, noise, width, 1e-9 * delta / count, side), count)]
     summed = add_up(steps, width, delta)
@@ -33,7 +48,10 @@ def test_both_ways_agree(rate: float, noise: float, count: int, delta: float, si
 
 def test_several_kinds_of_steps() -> None:
     width = 0.02
-    steps = [Steps(LAW, 200), Steps(LossLaw(np.array([-2, -1, 0]), np.array([0.3, 0.3, 0.4]), 0.0), 300)]
+    steps = [
+        Steps(LAW, 200),
+        Steps(LossLaw(np.array([-2, -1, 0]), np.array([0.3, 0.3, 0.4]), 0.0), 300),
+    ]
     summed, inverted = add_up(steps, width, 1e-6), invert(steps, width, 1e-6)
     epsilon = summed.epsilon(1e-6, 1)
     assert inverted.delta(epsilon, -1) <= summed.delta(epsilon, 1)
@@ -49,7 +67,11 @@ def test_each_error_widens_the_bounds() -> None:
     inverted = invert([Steps(LAW, 500)], 0.02, 1e-6)
     epsilon = inverted.epsilon(1e-6, 1)
     plain = (inverted.delta(epsilon, -1), inverted.delta(epsilon, 1))
-    for change in ({"omitted": 1e-3}, {"errors": inverted.errors + 1e-3}, {"part": 1e-3}):
+    for change in (
+        {"omitted": 1e-3},
+        {"errors": inverted.errors + 1e-3},
+        {"part": 1e-3},
+    ):
         wider = type(inverted)(**{**vars(inverted), **change})
         assert wider.delta(epsilon, -1) < plain[0]
         assert plain[1] < wider.delta(epsilon, 1)
@@ -67,7 +89,9 @@ def test_moduli_are_below_their_bounds(theta: float) -> None:
         last = 1.25 * first
         bound = math.exp(-_decay(law, first, last))
         for frequency in np.linspace(first, last, 40).tolist():
-            assert abs(complex(law.weights @ np.exp(1j * frequency * law.losses))) <= bound * (1.0 + 1e-12)
+            assert abs(
+                complex(law.weights @ np.exp(1j * frequency * law.losses))
+            ) <= bound * (1.0 + 1e-12)
     assert _decay(law, 0.4 * math.pi / width, 0.5 * math.pi / width) > 1e-3
 
 

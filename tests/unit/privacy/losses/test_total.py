@@ -27,31 +27,51 @@ def exact_law(kinds: list[tuple[tuple[int, ...], int]], cells: int) -> Vector:
     folded = [0] * cells
     for place, chance in enumerate(total.coeffs()):
         folded[place % cells] += int(chance)
-    return np.array([math.ldexp(float(chance >> max(exponent - 1000, 0)), -min(exponent, 1000)) for chance in folded])
+    return np.array(
+        [
+            math.ldexp(float(chance >> max(exponent - 1000, 0)), -min(exponent, 1000))
+            for chance in folded
+        ]
+    )
 
 
-@for_each("kinds", [[(SMALL, 1)], [(SMALL, 300)], [(WIDE, 5000)], [(SMALL, 40), (WIDE, 700)]])
+@for_each(
+    "kinds", [[(SMALL, 1)], [(SMALL, 300)], [(WIDE, 5000)], [(SMALL, 40), (WIDE, 700)]]
+)
 @for_each("precision", [np.float64, np.longdouble])
 def test_the_law_of_a_sum_is_within_the_bound_of_its_rounding(
     kinds: list[tuple[tuple[int, ...], int]], precision: Precision
 ) -> None:
     cells = 1 << 12
     steps = [
-        Steps(LossLaw(np.arange(len(parts)), np.array(parts, np.float64) / PARTS, 0.0), times) for parts, times in kinds
+        Steps(
+            LossLaw(np.arange(len(parts)), np.array(parts, np.float64) / PARTS, 0.0),
+            times,
+        )
+        for parts, times in kinds
     ]
     law, bound = _law_of_sum(steps, 0.01, 0.0, cells, precision)
     exact = exact_law(kinds, cells)
     error = np.linalg.norm(law - exact)
-    assert error <= bound + ROUNDOFF * float(np.linalg.norm(exact))  # the law itself is rounded to a double
+    # the law itself is rounded to a double
+    assert error <= bound + ROUNDOFF * float(np.linalg.norm(exact))
     assert bound < 1e-10
     if precision is np.longdouble:
         assert (
-            bound <= _law_of_sum(steps, 0.01, 0.0, cells, np.float64)[1] * np.finfo(np.longdouble).eps / ROUNDOFF * 1.01
+            bound
+            <= _law_of_sum(steps, 0.01, 0.0, cells, np.float64)[1]
+            * np.finfo(np.longdouble).eps
+            / ROUNDOFF
+            * 1.01
         )
 
 
 def test_a_bound_without_the_rounding_of_powers_would_not_hold() -> None:
-    steps = [Steps(LossLaw(np.arange(len(WIDE)), np.array(WIDE, np.float64) / PARTS, 0.0), 5000)]
+    steps = [
+        Steps(
+            LossLaw(np.arange(len(WIDE)), np.array(WIDE, np.float64) / PARTS, 0.0), 5000
+        )
+    ]
     law, bound = _law_of_sum(steps, 0.01, 0.0, 1 << 12, np.float64)
     error = float(np.linalg.norm(law - exact_law([(WIDE, 5000)], 1 << 12)))
     assert bound / 5000 < error < bound

@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
-SCRIPT = Path(__file__).parents[4] / "docs" / "examples" / "peers" / "jax_matrix_sensitivity.py"
+SCRIPT = (
+    Path(__file__).parents[4]
+    / "docs"
+    / "examples"
+    / "peers"
+    / "jax_matrix_sensitivity.py"
+)
 
 
 @pytest.fixture(scope="module")

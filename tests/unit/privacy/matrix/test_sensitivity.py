@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.kernels.check import ArgumentError
-from dpverify.privacy.matrix import Cyclic, Epochs, MatrixMechanism, Once, Participation, Separated
+from dpverify.privacy.matrix import (
+    Cyclic,
+    Epochs,
+    MatrixMechanism,
+    Once,
+    Participation,
+    Separated,
+)
 from dpverify.privacy.matrix.participation import Floats
 from dpverify.privacy.matrix.strategies import MOST_DENSE
 
@@ -89,9 +96,18 @@ def test_named_mechanisms_are_exact_where_a_proof_is_known() -> None:
         MatrixMechanism.buffered([0.3, 0.2], [0.9, 0.5], steps=60),
     ]
     for mechanism in falling:
-        for participation in (Once(), Cyclic(13), Separated(13), Separated(10, most=3), Separated(1)):
+        for participation in (
+            Once(),
+            Cyclic(13),
+            Separated(13),
+            Separated(10, most=3),
+            Separated(1),
+        ):
             assert mechanism.sensitivity(participation).exact
-    assert MatrixMechanism.tree(64, restart=8).sensitivity(Separated(8)).method == "orthogonal columns"
+    assert (
+        MatrixMechanism.tree(64, restart=8).sensitivity(Separated(8)).method
+        == "orthogonal columns"
+    )
 
 
 def test_no_gradients_change_more_than_the_upper_bound() -> None:
@@ -103,7 +119,9 @@ def test_no_gradients_change_more_than_the_upper_bound() -> None:
             for pattern in participation.patterns(mechanism.steps):
                 gradients = rng.standard_normal((len(pattern), 3))
                 gradients /= np.linalg.norm(gradients, axis=1, keepdims=True)
-                assert np.linalg.norm(matrix[:, pattern] @ gradients) <= upper * (1 + ROUNDING)
+                assert np.linalg.norm(matrix[:, pattern] @ gradients) <= upper * (
+                    1 + ROUNDING
+                )
 
 
 def test_the_pattern_reaches_the_lower_bound() -> None:
@@ -111,7 +129,9 @@ def test_the_pattern_reaches_the_lower_bound() -> None:
         for participation in PARTICIPATIONS:
             bounds = mechanism.sensitivity(participation)
             assert bounds.pattern is not None
-            change = float(np.linalg.norm(mechanism.dense()[:, bounds.pattern].sum(axis=1)))
+            change = float(
+                np.linalg.norm(mechanism.dense()[:, bounds.pattern].sum(axis=1))
+            )
             assert change >= bounds.lower * (1 - ROUNDING)
             assert participation.allows(bounds.pattern)
 
@@ -120,18 +140,29 @@ def test_steps_are_allowed_if_a_pattern_has_them_all() -> None:
     steps = 6
     for participation in (*PARTICIPATIONS, Separated(3, most=1), Separated(1, most=2)):
         patterns = [set(pattern) for pattern in participation.patterns(steps)]
-        for pattern in chain.from_iterable(combinations(range(steps), size) for size in range(1, steps + 1)):
-            assert participation.allows(pattern) == any(set(pattern) <= allowed for allowed in patterns)
+        for pattern in chain.from_iterable(
+            combinations(range(steps), size) for size in range(1, steps + 1)
+        ):
+            assert participation.allows(pattern) == any(
+                set(pattern) <= allowed for allowed in patterns
+            )
 
 
 @given(
     st.lists(st.floats(0.0, 1.0), min_size=1, max_size=9),
     st.sampled_from(PARTICIPATIONS),
 )
-def test_the_heaviest_pattern_is_the_heaviest(weights: list[float], participation: Participation) -> None:
+def test_the_heaviest_pattern_is_the_heaviest(
+    weights: list[float], participation: Participation
+) -> None:
     values = np.array(weights)
-    most = max(float(values[list(pattern)].sum()) for pattern in participation.patterns(len(values)))
-    assert float(values[list(participation.heaviest(values))].sum()) == pytest.approx(most, abs=1e-12)
+    most = max(
+        float(values[list(pattern)].sum())
+        for pattern in participation.patterns(len(values))
+    )
+    assert float(values[list(participation.heaviest(values))].sum()) == pytest.approx(
+        most, abs=1e-12
+    )
 
 
 def test_sums_of_rows_are_the_largest_of_patterns_that_contain_the_step() -> None:
@@ -139,14 +170,20 @@ def test_sums_of_rows_are_the_largest_of_patterns_that_contain_the_step() -> Non
     for participation in PARTICIPATIONS:
         sums = participation.row_sums(products)
         for step in range(8):
-            containing = [pattern for pattern in participation.patterns(8) if step in pattern]
-            most = max(float(products[step, list(pattern)].sum()) for pattern in containing)
+            containing = [
+                pattern for pattern in participation.patterns(8) if step in pattern
+            ]
+            most = max(
+                float(products[step, list(pattern)].sum()) for pattern in containing
+            )
             assert sums[step] == pytest.approx(most)
 
 
 def test_many_steps_in_seconds() -> None:
     begin = time.process_time()
-    banded = MatrixMechanism.matrix(np.tril(np.triu(np.random.default_rng(3).random((2000, 2000)), -19)))
+    banded = MatrixMechanism.matrix(
+        np.tril(np.triu(np.random.default_rng(3).random((2000, 2000)), -19))
+    )
     assert banded.sensitivity(Separated(20, most=10)).exact
     many = MatrixMechanism.buffered([0.1, 0.05], [0.999, 0.9], steps=100_000)
     bounds = many.epsilon(30.0, 1e-6, Separated(2000, most=20))
@@ -159,18 +196,35 @@ def test_long_epochs_have_bounds_of_both_sides() -> None:
     for steps, length in ((MOST_DENSE + 100, 700), (MOST_DENSE, 700)):
         bounds = MatrixMechanism.square_root(steps).sensitivity(Epochs(length))
         assert 0 < bounds.lower <= bounds.upper < 1.6 * bounds.lower
-    near = MatrixMechanism.square_root(MOST_DENSE).sensitivity(Epochs(MOST_DENSE // 4)).upper
-    far = MatrixMechanism.square_root(MOST_DENSE + 4).sensitivity(Epochs(MOST_DENSE // 4 + 1)).upper
+    near = (
+        MatrixMechanism.square_root(MOST_DENSE)
+        .sensitivity(Epochs(MOST_DENSE // 4))
+        .upper
+    )
+    far = (
+        MatrixMechanism.square_root(MOST_DENSE + 4)
+        .sensitivity(Epochs(MOST_DENSE // 4 + 1))
+        .upper
+    )
     assert far == pytest.approx(near, rel=0.3)
 
 
 def test_what_cannot_be_computed_is_refused() -> None:
     rising = MatrixMechanism.toeplitz(np.arange(1.0, 6000.0), steps=MOST_DENSE + 1)
-    with pytest.raises(ArgumentError, match=rf"^steps must be at most {MOST_DENSE} .*, got steps={MOST_DENSE + 1}\.$"):
+    with pytest.raises(
+        ArgumentError,
+        match=rf"^steps must be at most {MOST_DENSE} .*, got steps={MOST_DENSE + 1}\.$",
+    ):
         rising.sensitivity(Separated(10))
-    with pytest.raises(ArgumentError, match=r"^neighbours must be one of add-remove, zero-out, replace-one"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"^neighbours must be one of add-remove, zero-out, replace-one",
+    ):
         rising.sensitivity(Once(), "swap")  # type: ignore[arg-type]  # what is tested
-    with pytest.raises(ArgumentError, match=r"^separation must be an integer, at least 1, got separation=0\.$"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"^separation must be an integer, at least 1, got separation=0\.$",
+    ):
         Separated(0)
     with pytest.raises(ArgumentError, match=r"^coefficients\[0\] must not be 0"):
         MatrixMechanism.toeplitz([0.0, 1.0], steps=3)

@@ -34,8 +34,12 @@ def data(name: str) -> Images:
 def backward(network: Any, images: Images, example: int) -> Vector:
     network.zero_grad()
     x = torch.from_numpy(images.x[[example]]).float() / images.top
-    torch.nn.functional.cross_entropy(network(x), torch.from_numpy(images.y[[example]])).backward()
-    return np.concatenate([p.grad.numpy().ravel() for p in network.parameters() if p.requires_grad])
+    torch.nn.functional.cross_entropy(
+        network(x), torch.from_numpy(images.y[[example]])
+    ).backward()
+    return np.concatenate(
+        [p.grad.numpy().ravel() for p in network.parameters() if p.requires_grad]
+    )
 
 
 @for_each("name", NETWORKS)
@@ -54,7 +58,11 @@ def test_means_are_clipped_by_example_as_of_any_function(gamma: float) -> None:
     images = data("cnn2")
     oracle = NetworkGradients(make_network("cnn2", (1, 8, 8)), images, 0.4, 0.02)
     plain = ExampleGradients(oracle.rows, 0.4, 0.02)
-    new, old = oracle.start, oracle.start + 0.01 * np.random.default_rng(0).standard_normal(len(oracle.start))
+    new, old = (
+        oracle.start,
+        oracle.start
+        + 0.01 * np.random.default_rng(0).standard_normal(len(oracle.start)),
+    )
     for changes in (False, True):
         mine, theirs = np.empty(len(new)), np.empty(len(new))
         for one, out in ((oracle, mine), (plain, theirs)):
@@ -62,7 +70,9 @@ def test_means_are_clipped_by_example_as_of_any_function(gamma: float) -> None:
                 one.change(new, old, BATCH, gamma, out)
             else:
                 one(new, BATCH, out)
-        assert np.allclose(mine, theirs, rtol=0, atol=1e-6 * np.abs(theirs).max() + 1e-9)
+        assert np.allclose(
+            mine, theirs, rtol=0, atol=1e-6 * np.abs(theirs).max() + 1e-9
+        )
         assert np.linalg.norm(mine) > 0.001
 
 
@@ -75,7 +85,10 @@ def test_one_example_moves_the_mean_by_its_clip_length() -> None:
 
 def test_chunks_keep_the_limit_and_change_nothing() -> None:
     images, network = data("cnn2"), make_network("cnn2", (1, 8, 8))
-    whole, parts = NetworkGradients(network, images, 0.5), NetworkGradients(network, images, 0.5, limit=1 << 19)
+    whole, parts = (
+        NetworkGradients(network, images, 0.5),
+        NetworkGradients(network, images, 0.5, limit=1 << 19),
+    )
     assert 1 <= parts.chunk < len(BATCH) < whole.chunk
     a, b = np.empty(len(whole.start)), np.empty(len(whole.start))
     whole(whole.start, BATCH, a)
@@ -85,11 +98,15 @@ def test_chunks_keep_the_limit_and_change_nothing() -> None:
         NetworkGradients(network, images, limit=1000)
 
 
-def test_a_network_that_mixes_examples_is_refused_and_so_is_none_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_network_that_mixes_examples_is_refused_and_so_is_none_at_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     nn = torch.nn
     for layer in (nn.BatchNorm2d(1), nn.Dropout(0.5)):
         mixing = nn.Sequential(layer, nn.Flatten(), nn.Linear(64, 10))
-        with pytest.raises(ArgumentError, match="must score each image by itself") as caught:
+        with pytest.raises(
+            ArgumentError, match="must score each image by itself"
+        ) as caught:
             NetworkGradients(mixing, data("cnn2"))
         assert "\n" not in str(caught.value)
     with pytest.raises(ArgumentError, match="network"):

@@ -21,7 +21,9 @@ LEVELS = (-60.0, -3.0, -1.0, -0.3, 0.0, 0.2, 0.7, 1.5, 4.0, 60.0)
 
 
 @lru_cache
-def compiled(lam: float, classes: int) -> Callable[[Vector, Vector, float, Vector], None]:
+def compiled(
+    lam: float, classes: int
+) -> Callable[[Vector, Vector, float, Vector], None]:
     inner = softmax_gradient(lam, classes)
 
     @kernel
@@ -40,28 +42,36 @@ def at(w: Vector, x: Vector, y: int, lam: float) -> Vector:
 
 def slopes(classes: int) -> Matrix:
     """``p - e_0`` at all scores on a grid: with features (1,) the gradient is that."""
-    rows = [at(np.array(z), np.ones(1), 0, 0.0) for z in product(LEVELS, repeat=classes)]
+    rows = [
+        at(np.array(z), np.ones(1), 0, 0.0) for z in product(LEVELS, repeat=classes)
+    ]
     return np.array(rows)
 
 
 @for_each("classes", [2, 3, 4])
-def test_no_gradient_on_the_grid_is_longer_and_some_reach_the_bound(classes: int) -> None:
+def test_no_gradient_on_the_grid_is_longer_and_some_reach_the_bound(
+    classes: int,
+) -> None:
     norms = np.linalg.norm(slopes(classes), axis=1)
     bound = softmax_bounds.lipschitz(1.0, 0.0, 1, classes)
     assert norms.max() <= bound <= math.sqrt(2) * (1 + 1e-13)
     assert norms.max() > bound * (1 - 1e-12)
-    assert norms.max() > logistic_bounds.lipschitz(1.0, 0.0, 1) * 1.4  # planted: the constant of two classes in one row
+    # planted: the constant of two classes in one row
+    assert norms.max() > logistic_bounds.lipschitz(1.0, 0.0, 1) * 1.4
 
 
 @for_each("classes", [2, 3, 4])
-def test_no_hessian_on_the_grid_is_larger_and_some_reach_the_bound(classes: int) -> None:
+def test_no_hessian_on_the_grid_is_larger_and_some_reach_the_bound(
+    classes: int,
+) -> None:
     p = slopes(classes) + np.eye(1, classes)
     hessians = p[:, :, None] * np.eye(classes) - p[:, :, None] * p[:, None, :]
     values = np.linalg.eigvalsh(hessians)
     assert values.max() <= softmax_bounds.smoothness(1.0, 0.0) * (1 + 1e-15)
     assert values.max() > 0.5 * (1 - 1e-3)
     assert values.min() > -1e-15
-    assert values.max() > 1.9 * logistic_bounds.smoothness(1.0, 0.0)  # planted: that of logistic regression
+    # planted: that of logistic regression
+    assert values.max() > 1.9 * logistic_bounds.smoothness(1.0, 0.0)
 
 
 @for_each("lam", [0.0, 0.05, 2.0])
@@ -72,9 +82,13 @@ def test_gradients_move_at_most_so_many_times_as_far_as_weights(lam: float) -> N
         x = rng.standard_normal(2)
         x *= 0.7 / np.linalg.norm(x)
         w = rng.choice([0.0, 0.3, 3.0]) * rng.standard_normal(d)
-        move = rng.choice([1e-4, 0.1, 3.0]) * np.outer(rng.standard_normal(3), x).ravel()
+        move = (
+            rng.choice([1e-4, 0.1, 3.0]) * np.outer(rng.standard_normal(3), x).ravel()
+        )
         y = int(rng.integers(3))
-        change = np.linalg.norm(at(w + move, x, y, lam) - at(w, x, y, lam)) / np.linalg.norm(move)
+        change = np.linalg.norm(
+            at(w + move, x, y, lam) - at(w, x, y, lam)
+        ) / np.linalg.norm(move)
         largest = max(largest, float(change))
     assert 0.6 * L < largest <= L * (1 + 1e-9)
 
@@ -94,14 +108,21 @@ def test_what_the_kernel_rounds_to_is_no_longer_exactly() -> None:
 
 def test_the_bound_covers_quotients_that_sum_to_more_than_1() -> None:
     """As the head of the module has it: to (1 + u)/(1 - u)^(K - 1), which 2^40 classes show."""
-    bound, unit, classes = Fraction(softmax_bounds.lipschitz(1.0, 0.0, 1, 1 << 40)), Fraction(1, 1 << 53), 1 << 40
-    assert bound**2 >= 2 * (1 + unit) * (1 + (classes - 1) * unit)  # below that power, by Bernoulli's inequality
+    bound, unit, classes = (
+        Fraction(softmax_bounds.lipschitz(1.0, 0.0, 1, 1 << 40)),
+        Fraction(1, 1 << 53),
+        1 << 40,
+    )
+    # below that power, by Bernoulli's inequality
+    assert bound**2 >= 2 * (1 + unit) * (1 + (classes - 1) * unit)
 
 
 def test_the_regularizer_adds_its_own() -> None:
     w = np.full(12, 1 / math.sqrt(3))
     got = at(w, np.zeros(4), 0, 0.8)
-    assert np.linalg.norm(got) == pytest.approx(softmax_bounds.lipschitz(0.0, 0.8, 4, 3), rel=1e-14)
+    assert np.linalg.norm(got) == pytest.approx(
+        softmax_bounds.lipschitz(0.0, 0.8, 4, 3), rel=1e-14
+    )
     assert softmax_bounds.smoothness(0.0, 0.8) == pytest.approx(1.6, rel=1e-15)
     assert softmax_bounds.gap_at_zero(10) == pytest.approx(math.log(10), rel=1e-15)
 
@@ -109,7 +130,10 @@ def test_the_regularizer_adds_its_own() -> None:
 @for_each(
     ("call", "message"),
     [
-        (lambda: softmax_bounds.lipschitz(-1.0, 0.0, 1, 2), "radius must be finite and at least 0, got radius=-1.0"),
+        (
+            lambda: softmax_bounds.lipschitz(-1.0, 0.0, 1, 2),
+            "radius must be finite and at least 0, got radius=-1.0",
+        ),
         (lambda: softmax_bounds.smoothness(1.0, math.nan), "lam must be finite"),
         (lambda: softmax_bounds.gap_at_zero(1), "classes must lie in"),
         (lambda: softmax_bounds.lipschitz(1.0, 0.0, 0, 2), "features must lie in"),

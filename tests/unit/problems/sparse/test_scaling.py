@@ -13,10 +13,20 @@ from scipy import sparse
 
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems.rows import row_norm_bounds, rows_within, scale_rows
-from dpverify.problems.sparse.rows import CsrRows, csr_rows, norm_bounds, scale_sparse, sparse_rows_within
+from dpverify.problems.sparse.rows import (
+    CsrRows,
+    csr_rows,
+    norm_bounds,
+    scale_sparse,
+    sparse_rows_within,
+)
 
-ENTRIES = st.floats(-1e308, 1e308) | st.sampled_from([0.0, 0.0, 5e-324, 1e-200, 1e200, 1.0])
-MATRICES = st.tuples(st.integers(1, 4), st.integers(1, 5)).flatmap(lambda shape: arrays(float, shape, elements=ENTRIES))
+ENTRIES = st.floats(-1e308, 1e308) | st.sampled_from(
+    [0.0, 0.0, 5e-324, 1e-200, 1e200, 1.0]
+)
+MATRICES = st.tuples(st.integers(1, 4), st.integers(1, 5)).flatmap(
+    lambda shape: arrays(float, shape, elements=ENTRIES)
+)
 
 
 def rows_of(x: Matrix) -> CsrRows:
@@ -36,7 +46,9 @@ def test_norm_bounds_are_above_the_exact_norm_and_close(x: Matrix) -> None:
             continue
         assert Fraction(float(bound)) ** 2 >= squared_norm(row)
         if bound > 1e-290:
-            assert Fraction(float(bound)) ** 2 <= squared_norm(row) * Fraction(1 + 1e-13)
+            assert Fraction(float(bound)) ** 2 <= squared_norm(row) * Fraction(
+                1 + 1e-13
+            )
 
 
 def test_the_norm_bound_of_a_wide_row_covers_what_a_long_sum_drops() -> None:
@@ -45,12 +57,22 @@ def test_the_norm_bound_of_a_wide_row_covers_what_a_long_sum_drops() -> None:
     row[0, 0] = 1.0
     (bound,) = norm_bounds(rows_of(row))
     assert sum(value * value for value in row[0].tolist()) == 1.0
-    assert Fraction(1 + 150 * 2.0**-52) ** 2 < squared_norm(row[0]) <= Fraction(float(bound)) ** 2
+    assert (
+        Fraction(1 + 150 * 2.0**-52) ** 2
+        < squared_norm(row[0])
+        <= Fraction(float(bound)) ** 2
+    )
 
 
 @settings(max_examples=200, deadline=None)
-@given(MATRICES, st.sampled_from([1.0, 0.3, 1e-3, 700.0]), st.sampled_from(["unit", "clip"]))
-def test_scaled_rows_are_in_the_ball_exactly(x: Matrix, radius: float, how: str) -> None:
+@given(
+    MATRICES,
+    st.sampled_from([1.0, 0.3, 1e-3, 700.0]),
+    st.sampled_from(["unit", "clip"]),
+)
+def test_scaled_rows_are_in_the_ball_exactly(
+    x: Matrix, radius: float, how: str
+) -> None:
     found = scale_sparse(rows_of(x), "unit" if how == "unit" else "clip", radius)
     assert sparse_rows_within(found, radius).all()
     want = scale_rows(x, "unit" if how == "unit" else "clip", radius)
@@ -63,7 +85,16 @@ def test_scaled_rows_are_in_the_ball_exactly(x: Matrix, radius: float, how: str)
 
 def test_rows_within_is_exact_at_the_border() -> None:
     above = np.nextafter(1.0, 2.0)
-    x = np.array([[0.0, 1.0], [0.6, 0.8], [above, 0.0], [0.0, np.nextafter(1.0, 0.0)], [2.0, 0.0], [0.0, 0.0]])
+    x = np.array(
+        [
+            [0.0, 1.0],
+            [0.6, 0.8],
+            [above, 0.0],
+            [0.0, np.nextafter(1.0, 0.0)],
+            [2.0, 0.0],
+            [0.0, 0.0],
+        ]
+    )
     assert sparse_rows_within(rows_of(x), 1.0).tolist() == rows_within(x, 1.0).tolist()
     assert np.allclose(norm_bounds(rows_of(x)), row_norm_bounds(x), rtol=1e-13, atol=0)
 

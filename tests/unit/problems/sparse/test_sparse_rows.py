@@ -31,7 +31,11 @@ def test_any_format_is_taken_and_nothing_of_it_is_changed(format: str) -> None:
     given = whole.asformat(format)
     rows = csr_rows(given)
     assert np.array_equal(rows.dense(), x)
-    assert (rows.shape, rows.stored, len(rows)) == ((40, 30), int(np.count_nonzero(x)), 40)
+    assert (rows.shape, rows.stored, len(rows)) == (
+        (40, 30),
+        int(np.count_nonzero(x)),
+        40,
+    )
     assert rows.nbytes == 8 * 41 + 12 * rows.stored
     assert np.array_equal(given.toarray(), x)
     index = np.array([7, 3, 3, 39])
@@ -45,8 +49,12 @@ def test_any_format_is_taken_and_nothing_of_it_is_changed(format: str) -> None:
 
 
 def test_entries_in_one_place_are_added_up_and_zeros_dropped() -> None:
-    given = sparse.coo_array(([1.0, 2.0, 0.0, 5.0, -5.0], ([0, 0, 0, 1, 1], [2, 2, 0, 1, 1])), shape=(2, 3))
-    unsorted = sparse.csr_array((np.array([1.0, 2.0]), np.array([2, 0]), np.array([0, 2, 2])), shape=(2, 3))
+    given = sparse.coo_array(
+        ([1.0, 2.0, 0.0, 5.0, -5.0], ([0, 0, 0, 1, 1], [2, 2, 0, 1, 1])), shape=(2, 3)
+    )
+    unsorted = sparse.csr_array(
+        (np.array([1.0, 2.0]), np.array([2, 0]), np.array([0, 2, 2])), shape=(2, 3)
+    )
     assert csr_rows(given).dense().tolist() == [[0, 0, 3], [0, 0, 0]]
     assert csr_rows(given).stored == 1
     assert csr_rows(unsorted).columns.tolist() == [0, 2]
@@ -57,8 +65,14 @@ def test_entries_in_one_place_are_added_up_and_zeros_dropped() -> None:
     ("x", "word"),
     [
         (sparse.csr_array((0, 3)), "must be a matrix with rows"),
-        (sparse.csr_array(np.array([[1.0, np.nan]])), "x must be finite everywhere, got x=.*nan"),
-        (sparse.coo_array(([1e308, 1e308], ([0, 0], [0, 0])), shape=(1, 1)), "x must be finite everywhere, got x=inf"),
+        (
+            sparse.csr_array(np.array([[1.0, np.nan]])),
+            "x must be finite everywhere, got x=.*nan",
+        ),
+        (
+            sparse.coo_array(([1e308, 1e308], ([0, 0], [0, 0])), shape=(1, 1)),
+            "x must be finite everywhere, got x=inf",
+        ),
         (sparse.csr_array(np.array([[1j]])), "must be numbers"),
         (np.ones((2, 2)), "must be a matrix with rows"),
     ],
@@ -75,7 +89,11 @@ def test_a_data_set_of_arrays_is_sparse_by_the_rule() -> None:
         data = dataset_of(given, y)
         assert isinstance(data.x, CsrRows)
         assert np.array_equal(data.dense_x, x)
-        assert (data.classes, data.y.sum(), data.standardised) == (("ham", "spam"), 14, False)
+        assert (data.classes, data.y.sum(), data.standardised) == (
+            ("ham", "spam"),
+            14,
+            False,
+        )
         assert np.array_equal(data.sample(40, np.random.default_rng(1)).dense_x, x)
     quarter = np.zeros((4, 8))
     quarter[:, :2] = 1.0
@@ -91,9 +109,14 @@ def test_a_data_set_of_arrays_is_sparse_by_the_rule() -> None:
 def test_bad_arrays_are_refused_in_a_line() -> None:
     with pytest.raises(ArgumentError, match=r"y must have shape \(40,\)"):
         dataset_of(thin(), np.zeros(39))
-    with pytest.raises(DataError, match=r"labels must be 2 to 1000 classes, .*, found 1: 0"):
+    with pytest.raises(
+        DataError, match=r"labels must be 2 to 1000 classes, .*, found 1: 0"
+    ):
         dataset_of(thin(), np.zeros(40))
     with pytest.raises(ArgumentError, match="must be finite everywhere"):
         dataset_of(np.array([[np.inf]]), [1])
-    with pytest.raises(DataError, match=r"40 examples with 30 features need 8\.02 kB of memory, more than the 1 kB"):
+    with pytest.raises(
+        DataError,
+        match=r"40 examples with 30 features need 8\.02 kB of memory, more than the 1 kB",
+    ):
         dataset_of(thin(), np.arange(40) % 2, limit=1000)

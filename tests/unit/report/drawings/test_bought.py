@@ -24,11 +24,18 @@ FIGURE: dict[str, list[float]] = {
 
 def test_caption_tells_parts_and_the_widest_bar() -> None:
     told = caption("bought", FIGURE)
-    assert "0.055 to 0.1 with the box's noise and 0.25 to 0.3 with the theorem's noise" in told
+    assert (
+        "0.055 to 0.1 with the box's noise and 0.25 to 0.3 with the theorem's noise"
+        in told
+    )
     assert "at most 1.5 times the lower end" in told
 
 
 @for_each("column", sorted(FIGURE))
-def test_picture_changes_with_every_column(column: str, plain: Callable[[str], bytes]) -> None:
+def test_picture_changes_with_every_column(
+    column: str, plain: Callable[[str], bytes]
+) -> None:
     values = FIGURE[column]
-    assert svg("bought", FIGURE | {column: [*values[:-1], values[-1] * 1.1]}) != plain("bought")
+    assert svg("bought", FIGURE | {column: [*values[:-1], values[-1] * 1.1]}) != plain(
+        "bought"
+    )

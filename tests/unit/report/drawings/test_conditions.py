@@ -13,10 +13,14 @@ FIGURE = {
 
 def test_caption_counts_what_lies_outside() -> None:
     assert "2 of 3 settings" in caption("conditions", FIGURE)
-    assert "a batch may contain at most the fraction 0.0001 of the data" in caption("conditions", FIGURE)
+    assert "a batch may contain at most the fraction 0.0001 of the data" in caption(
+        "conditions", FIGURE
+    )
 
 
 @for_each("column", sorted(FIGURE))
 def test_picture_changes_with_each_column(column: str) -> None:
     values = FIGURE[column]
-    assert svg("conditions", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}) != svg("conditions", FIGURE)
+    assert svg(
+        "conditions", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}
+    ) != svg("conditions", FIGURE)

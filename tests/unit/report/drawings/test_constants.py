@@ -20,4 +20,6 @@ def test_caption_has_both_ends_and_the_region() -> None:
 @for_each("column", sorted(FIGURE))
 def test_picture_changes_with_each_column(column: str) -> None:
     values = FIGURE[column]
-    assert svg("constants", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}) != svg("constants", FIGURE)
+    assert svg("constants", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}) != svg(
+        "constants", FIGURE
+    )

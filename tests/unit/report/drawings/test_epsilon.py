@@ -17,7 +17,9 @@ FIGURE: dict[str, list[float]] = {
 def test_caption_gives_the_gaps_and_says_when_the_order_is_upset() -> None:
     assert "2 runs" in caption("epsilon", FIGURE)
     assert "upset" not in caption("epsilon", FIGURE)
-    assert "the order is upset 1 times" in caption("epsilon", FIGURE | {"audited": [5.7, 0.0]})
+    assert "the order is upset 1 times" in caption(
+        "epsilon", FIGURE | {"audited": [5.7, 0.0]}
+    )
 
 
 def test_picture_shows_every_run_and_changes_with_every_column() -> None:

@@ -25,13 +25,19 @@ def test_caption_tells_the_room_and_what_is_not_printed() -> None:
 
 
 @for_each("column", sorted(FIGURE))
-def test_picture_changes_with_every_column(column: str, plain: Callable[[str], bytes]) -> None:
+def test_picture_changes_with_every_column(
+    column: str, plain: Callable[[str], bytes]
+) -> None:
     values = FIGURE[column]
-    assert svg("error-parts", FIGURE | {column: [*values[:-1], values[-1] * 1.4]}) != plain("error-parts")
+    assert svg(
+        "error-parts", FIGURE | {column: [*values[:-1], values[-1] * 1.4]}
+    ) != plain("error-parts")
 
 
 def test_parts_that_are_zero_are_left_out() -> None:
-    zero = {name: [0.0] * 3 if "-" in name else values for name, values in FIGURE.items()}
+    zero = {
+        name: [0.0] * 3 if "-" in name else values for name, values in FIGURE.items()
+    }
     assert svg("error-parts", zero).startswith(b"<?xml")
 
 
@@ -39,7 +45,11 @@ def test_parts_of_an_estimate_have_no_printed_bounds() -> None:
     parts = [part for part, _ in RECURSIVE_PANELS]
     columns = {
         "x": [1.0, 2.0],
-        **{f"{kind}-{part}": [0.1, 0.2] for kind in ("attained", "corrected") for part in parts},
+        **{
+            f"{kind}-{part}": [0.1, 0.2]
+            for kind in ("attained", "corrected")
+            for part in parts
+        },
     }
     told = caption("estimate-error-parts", columns)
     assert "Our bound divided by the largest part: start (first batch) 1," in told

@@ -22,13 +22,19 @@ def test_caption_reads_the_largest_alpha_at_the_smallest_gamma() -> None:
 
 
 @for_each("column", ["x", "alpha", "fixed", "moving", "estimate", "at:N"])
-def test_picture_changes_with_every_column(column: str, plain: Callable[[str], bytes]) -> None:
+def test_picture_changes_with_every_column(
+    column: str, plain: Callable[[str], bytes]
+) -> None:
     values = FIGURE[column]
-    assert svg("identity-error", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}) != plain("identity-error")
+    assert svg(
+        "identity-error", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}
+    ) != plain("identity-error")
 
 
 def test_the_same_numbers_give_the_same_bytes_and_columns_may_be_left_out() -> None:
     bare = {name: FIGURE[name] for name in ("x", "alpha", "fixed")}
     assert svg("identity-error", bare) == svg("identity-error", bare)
     zero = bare | {"fixed": [0.0, 0.0, 0.0, 0.0]}
-    assert svg("identity-error", zero).startswith(b"<?xml"), "N = 1 has no error to draw"
+    assert svg("identity-error", zero).startswith(b"<?xml"), (
+        "N = 1 has no error to draw"
+    )

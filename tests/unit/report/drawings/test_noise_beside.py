@@ -13,11 +13,16 @@ FIGURE = {
 
 def test_caption_compares_with_the_smaller_noise_of_both() -> None:
     words = caption("noise-beside", FIGURE)
-    assert "After 4 steps of DP-SRM, the variance of its last estimate is 0.4 times" in words
+    assert (
+        "After 4 steps of DP-SRM, the variance of its last estimate is 0.4 times"
+        in words
+    )
     assert "For the mean of all estimates the factor is 5." in words
 
 
 @for_each("column", sorted(FIGURE))
 def test_picture_changes_with_each_column(column: str) -> None:
     values = FIGURE[column]
-    assert svg("noise-beside", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}) != svg("noise-beside", FIGURE)
+    assert svg(
+        "noise-beside", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}
+    ) != svg("noise-beside", FIGURE)

@@ -29,11 +29,18 @@ FIGURE: dict[str, list[float]] = {
 def test_caption_reads_the_hardest_row() -> None:
     told = caption("onset-theorem-6", FIGURE)
     assert "d = 100, ε = 0.1, δ = 0.001, L/G = 10 and R/G = 0.1" in told
-    assert "the printed bound from N = 7.1e6 on, the corrected bound from N = 5e6 on" in told
+    assert (
+        "the printed bound from N = 7.1e6 on, the corrected bound from N = 5e6 on"
+        in told
+    )
     assert "the corrected bound with this noise from N = 790000 to 890000 on" in told
 
 
 @for_each("column", sorted(FIGURE))
-def test_picture_changes_with_every_column(column: str, plain: Callable[[str], bytes]) -> None:
+def test_picture_changes_with_every_column(
+    column: str, plain: Callable[[str], bytes]
+) -> None:
     values = FIGURE[column]
-    assert svg("onset", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}) != plain("onset")
+    assert svg("onset", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}) != plain(
+        "onset"
+    )

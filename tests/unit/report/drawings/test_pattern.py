@@ -23,19 +23,31 @@ FIGURE: dict[str, list[float]] = {
 def test_caption_has_the_node_and_the_totals_of_the_patterns_that_are_there() -> None:
     told = caption("pattern", FIGURE)
     assert "in the node [5, 8]" in told
-    assert "one permutation for all epochs 1, a fresh permutation in every epoch 0.75." in told
+    assert (
+        "one permutation for all epochs 1, a fresh permutation in every epoch 0.75."
+        in told
+    )
     assert "as printed" not in told
 
 
 @for_each("column", sorted(FIGURE))
-def test_picture_changes_with_every_column(column: str, plain: Callable[[str], bytes]) -> None:
+def test_picture_changes_with_every_column(
+    column: str, plain: Callable[[str], bytes]
+) -> None:
     values = FIGURE[column]
-    assert svg("pattern", FIGURE | {column: [*values[:-1], values[-1] * 0.9]}) != plain("pattern")
+    assert svg("pattern", FIGURE | {column: [*values[:-1], values[-1] * 0.9]}) != plain(
+        "pattern"
+    )
 
 
 def test_each_row_is_named_beside_its_total_and_each_epoch_above_its_first_step(
     plain: Callable[[str], bytes],
 ) -> None:
     picture = plain("pattern")
-    for words in (b"one permutation", b"a fresh permutation", b"epoch 3", b"in the node [5, 8]"):
+    for words in (
+        b"one permutation",
+        b"a fresh permutation",
+        b"epoch 3",
+        b"in the node [5, 8]",
+    ):
         assert words in picture

@@ -17,9 +17,16 @@ RUNS = read_runs(REPORTS)
 
 @for_each("name", ["bought", "constants", "estimate-error-parts"])
 def test_a_recorded_figure_is_drawn_again(name: str) -> None:
-    found: list[Picture] = [each for run in RUNS.values() for result in run.results for each in pictures(result)]
+    found: list[Picture] = [
+        each
+        for run in RUNS.values()
+        for result in run.results
+        for each in pictures(result)
+    ]
     (picture,) = [each for each in found if each.name == name]
-    assert svg(name, picture.columns) == (REPORTS / "figures" / picture.file).read_bytes()
+    assert (
+        svg(name, picture.columns) == (REPORTS / "figures" / picture.file).read_bytes()
+    )
 
 
 def test_the_overview_is_drawn_again() -> None:

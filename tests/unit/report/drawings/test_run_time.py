@@ -29,12 +29,21 @@ FIGURE = {
 
 def test_caption_tells_exponents_and_the_ratio_at_the_largest_size() -> None:
     told = caption("run-time", FIGURE)
-    assert "as T to the power 1.99 (1.95 to 2.02), the stream as 1 (0.98 to 1.05)" in told
-    assert "At T = 8192 the printed form takes 16 times as long, 20 times in counted additions." in told
+    assert (
+        "as T to the power 1.99 (1.95 to 2.02), the stream as 1 (0.98 to 1.05)" in told
+    )
+    assert (
+        "At T = 8192 the printed form takes 16 times as long, 20 times in counted additions."
+        in told
+    )
 
 
-@for_each("column", [column for column in FIGURE if column not in {"fit-low", "fit-high"}])
-def test_picture_changes_with_every_column_that_it_draws(column: str, plain: Callable[[str], bytes]) -> None:
+@for_each(
+    "column", [column for column in FIGURE if column not in {"fit-low", "fit-high"}]
+)
+def test_picture_changes_with_every_column_that_it_draws(
+    column: str, plain: Callable[[str], bytes]
+) -> None:
     changed = FIGURE | {column: [FIGURE[column][0] * 1.5, *FIGURE[column][1:]]}
     assert svg("run-time", changed) != plain("run-time")
 

@@ -96,13 +96,23 @@ def other_figures() -> dict[str, Figure]:
     assert bench is not None
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Figure, "savefig", keep)
-        files = COMPARISON_PAGE.files(comparisons) | EXPERIMENTS_PAGE.files(experiments) | render_bench(bench)
-    svg = {Path(path).name: content for path, content in files.items() if path.endswith(".svg")}
+        files = (
+            COMPARISON_PAGE.files(comparisons)
+            | EXPERIMENTS_PAGE.files(experiments)
+            | render_bench(bench)
+        )
+    svg = {
+        Path(path).name: content
+        for path, content in files.items()
+        if path.endswith(".svg")
+    }
     return {name: saved[int(content.split()[0])] for name, content in svg.items()}
 
 
 def test_every_figure_of_the_report_is_looked_at() -> None:
-    assert {*figures(), *other_figures()} == {path.name for path in (REPORTS / "figures").iterdir()}
+    assert {*figures(), *other_figures()} == {
+        path.name for path in (REPORTS / "figures").iterdir()
+    }
 
 
 @for_each("name", other_figures)

@@ -34,6 +34,10 @@ def test_caption_tells_the_ratio_the_onset_and_the_exponent() -> None:
 
 
 @for_each("column", sorted(FIGURE))
-def test_picture_changes_with_every_column(column: str, plain: Callable[[str], bytes]) -> None:
+def test_picture_changes_with_every_column(
+    column: str, plain: Callable[[str], bytes]
+) -> None:
     values = FIGURE[column]
-    assert svg("utility-slopes", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}) != plain("utility-slopes")
+    assert svg(
+        "utility-slopes", FIGURE | {column: [*values[:-1], values[-1] * 1.5]}
+    ) != plain("utility-slopes")

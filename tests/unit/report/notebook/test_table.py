@@ -11,16 +11,26 @@ import pytest
 
 from dpverify.report.notebook.table import LONGEST_HEADLINE, MOST_ROWS, ResultTable
 
-TWO = ResultTable("Two rows", [{"claim": "a", "slack": 1.23456, "why": "long"}, {"claim": "b", "slack": None}])
+TWO = ResultTable(
+    "Two rows",
+    [{"claim": "a", "slack": 1.23456, "why": "long"}, {"claim": "b", "slack": None}],
+)
 
 
 def test_repr_is_one_short_line() -> None:
     assert ResultTable("a\nb", []).short("Run") == "<Run: a b>"
-    assert len(ResultTable("x" * 9999, []).short("Run")) == LONGEST_HEADLINE + len("<Run: >")
+    assert len(ResultTable("x" * 9999, []).short("Run")) == LONGEST_HEADLINE + len(
+        "<Run: >"
+    )
 
 
 def test_a_single_row_is_a_list_of_the_cells_that_say_something() -> None:
-    row: dict[str, str | float | bool | None] = {"claim": "a", "empty": "", "none": None, "certified": True}
+    row: dict[str, str | float | bool | None] = {
+        "claim": "a",
+        "empty": "",
+        "none": None,
+        "certified": True,
+    }
     assert ResultTable("One", [row]).text() == "One\n  claim: a\n  certified: yes"
 
 
@@ -37,7 +47,11 @@ def test_everything_in_html_is_escaped() -> None:
     for rows in ([{bad: bad}], [{bad: bad}, {bad: bad}]):
         html = ResultTable(bad, rows).html()
         assert "<script>" not in html
-        assert html.count("&lt;script&gt;") == html.count("&lt;/script&gt;") == 1 + len(rows) + 1 * (len(rows) > 0)
+        assert (
+            html.count("&lt;script&gt;")
+            == html.count("&lt;/script&gt;")
+            == 1 + len(rows) + 1 * (len(rows) > 0)
+        )
 
 
 def test_text_and_html_say_how_many_rows_they_leave_out() -> None:
@@ -47,7 +61,9 @@ def test_text_and_html_say_how_many_rows_they_leave_out() -> None:
     assert table.html().count("<tr>") == MOST_ROWS + 1
 
 
-def test_without_pandas_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pandas_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     real = builtins.__import__
 
     def without_pandas(name: str, *args: Any, **kwargs: Any) -> Any:

@@ -32,10 +32,20 @@ BEGIN = "<!-- part:begin -->"
 END = "<!-- part:end -->"
 
 
-def page(text: str = "", rests_on: tuple[str, ...] = (), paper: str = PAPER) -> FrontPage:
+def page(
+    text: str = "", rests_on: tuple[str, ...] = (), paper: str = PAPER
+) -> FrontPage:
     """A front page with one paper and one finding of the same text."""
-    summary = FrontPaper(paper=paper, url="https://example.org", year=2022, rests_on=[*rests_on], text=text)
-    return FrontPage([summary], [FrontPassage(paper=paper, rests_on=[*rests_on], text=text)])
+    summary = FrontPaper(
+        paper=paper,
+        url="https://example.org",
+        year=2022,
+        rests_on=[*rests_on],
+        text=text,
+    )
+    return FrontPage(
+        [summary], [FrontPassage(paper=paper, rests_on=[*rests_on], text=text)]
+    )
 
 
 def test_the_front_page_shows_the_recorded_runs() -> None:
@@ -54,7 +64,10 @@ def test_a_paper_has_its_link_and_its_refuted_claims_once_each_by_severity() -> 
     twice = replace(refuted[0], reading={"depth": "height"})
     runs = {PAPER: replace(runs[PAPER], results=[*results, twice])}
     block = papers_block(page("It is short."), runs, PAPERS)
-    assert "**[Momentum Aggregation for Private Non-convex ERM](https://example.org)**" in block
+    assert (
+        "**[Momentum Aggregation for Private Non-convex ERM](https://example.org)**"
+        in block
+    )
     assert "(Hoang Tran, Ashok Cutkosky; NeurIPS 2022). It is short." in block
     claims = {result.claim for result in results}
     counted = len({result.claim for result in refuted})
@@ -64,11 +77,19 @@ def test_a_paper_has_its_link_and_its_refuted_claims_once_each_by_severity() -> 
 
 def test_our_notes_are_counted_apart_from_the_claims() -> None:
     run = sample_run()
-    note = replace(run.results[-1], claim=f"{PAPER}:note-1", kind="note", status="refuted", severity="privacy")
+    note = replace(
+        run.results[-1],
+        claim=f"{PAPER}:note-1",
+        kind="note",
+        status="refuted",
+        severity="privacy",
+    )
     runs = by_paper([replace(run, results=[*run.results, note])])
     before = by_paper([run])
     block = papers_block(page(), runs, PAPERS)
-    assert block.replace("Our 1 note ", "Our 0 notes ") == papers_block(page(), before, PAPERS)
+    assert block.replace("Our 1 note ", "Our 0 notes ") == papers_block(
+        page(), before, PAPERS
+    )
     assert totals(runs) == totals(before)
     index = index_page(runs)
     assert "| our notes | 1 |" in index
@@ -80,28 +101,48 @@ def test_our_notes_are_counted_apart_from_the_claims() -> None:
 
 def test_a_text_links_to_claims_and_takes_statuses_from_the_run() -> None:
     runs = by_paper([sample_run()])
-    block = findings_block(page("See {{ link('lemma-12', 'Lemma 12') }}:\n{{ status('lemma-5') }}."), runs, PAPERS)
+    block = findings_block(
+        page("See {{ link('lemma-12', 'Lemma 12') }}:\n{{ status('lemma-5') }}."),
+        runs,
+        PAPERS,
+    )
     assert block == f"- See [Lemma 12](reports/{PAPER}.md#lemma-12): · untested."
 
 
 @for_each(
     ("text", "rests_on", "message"),
     [
-        ("", ("lemma-5 proved",), "`lemma-5` is untested in this run, and it rests on proved"),
-        ("", ("lemma-99 proved",), "`lemma-99` must be a claim that the run has judged"),
+        (
+            "",
+            ("lemma-5 proved",),
+            "`lemma-5` is untested in this run, and it rests on proved",
+        ),
+        (
+            "",
+            ("lemma-99 proved",),
+            "`lemma-99` must be a claim that the run has judged",
+        ),
         ("", ("lemma-5",), "it is a claim and a status"),
         ("{{ link('lemma-99', 'Lemma 99') }}", (), "`lemma-99` must be a claim"),
-        ("{{ corrected_words('lemma-5') }}", (), "must have one status of its amendment"),
+        (
+            "{{ corrected_words('lemma-5') }}",
+            (),
+            "must have one status of its amendment",
+        ),
         ("{{ unknown('lemma-5') }}", (), "'unknown' is undefined"),
     ],
 )
-def test_a_text_that_the_run_does_not_bear_out_is_refused(text: str, rests_on: tuple[str, ...], message: str) -> None:
+def test_a_text_that_the_run_does_not_bear_out_is_refused(
+    text: str, rests_on: tuple[str, ...], message: str
+) -> None:
     with pytest.raises(ReportError, match=message):
         findings_block(page(text, rests_on), by_paper([sample_run()]), PAPERS)
 
 
 def test_a_paper_without_a_recorded_run_is_named() -> None:
-    with pytest.raises(ReportError, match="nobody2020 must be a paper with a recorded run"):
+    with pytest.raises(
+        ReportError, match="nobody2020 must be a paper with a recorded run"
+    ):
         papers_block(page(paper="nobody2020"), by_paper([sample_run()]), PAPERS)
 
 
@@ -126,17 +167,33 @@ def test_the_example_is_cut_after_some_lines() -> None:
     assert block[:3] == ["```console", "$ dpverify list", "line 0"]
     assert block[-2:] == ["...", "```"]
     assert len(block) == EXAMPLE_LINES + 2
-    assert example_block("dpverify list", "short\n\n") == "```console\n$ dpverify list\nshort\n```"
+    assert (
+        example_block("dpverify list", "short\n\n")
+        == "```console\n$ dpverify list\nshort\n```"
+    )
 
 
 def test_the_example_ends_with_a_paragraph() -> None:
     lines = ["first", "", "second", "second", "", *(["third"] * EXAMPLE_LINES)]
     block = example_block("dpverify list", "\n".join(lines)).splitlines()
-    assert block == ["```console", "$ dpverify list", "first", "", "second", "second", "...", "```"]
+    assert block == [
+        "```console",
+        "$ dpverify list",
+        "first",
+        "",
+        "second",
+        "second",
+        "...",
+        "```",
+    ]
 
 
 def test_the_command_of_the_example_is_read_from_the_page() -> None:
-    block = with_block("<!-- example:begin --><!-- example:end -->", "example", example_block("dpverify list", "a"))
+    block = with_block(
+        "<!-- example:begin --><!-- example:end -->",
+        "example",
+        example_block("dpverify list", "a"),
+    )
     assert example_command(block) == "dpverify list"
     with pytest.raises(ReportError, match="example:begin"):
         example_command("```console\n$ dpverify list\n```")
@@ -145,10 +202,14 @@ def test_the_command_of_the_example_is_read_from_the_page() -> None:
 def test_the_block_is_replaced_and_the_remaining_text_stays() -> None:
     text = f"before\n{BEGIN}\nold\nlines\n{END}\nafter\n"
     assert with_block(text, "part", "new") == f"before\n{BEGIN}\nnew\n{END}\nafter\n"
-    assert with_block(with_block(text, "part", "new"), "part", "new") == with_block(text, "part", "new")
+    assert with_block(with_block(text, "part", "new"), "part", "new") == with_block(
+        text, "part", "new"
+    )
 
 
-@for_each("text", ["", BEGIN, END + BEGIN, BEGIN + END + BEGIN + END, BEGIN + BEGIN + END])
+@for_each(
+    "text", ["", BEGIN, END + BEGIN, BEGIN + END + BEGIN + END, BEGIN + BEGIN + END]
+)
 def test_a_page_without_its_markers_is_refused(text: str) -> None:
     with pytest.raises(ReportError, match="each once"):
         with_block(text, "part", "new")

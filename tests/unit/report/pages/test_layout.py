@@ -15,7 +15,12 @@ from dpverify.ledger.specs import PaperSpec
 from dpverify.report.collect import claim_id
 from dpverify.report.pages import layout, write
 from dpverify.report.pages.layout import LIMIT, Places, is_result, lay_out, part_of
-from dpverify.report.pages.repository import FrontPage, FrontPassage, findings_block, recorded
+from dpverify.report.pages.repository import (
+    FrontPage,
+    FrontPassage,
+    findings_block,
+    recorded,
+)
 from dpverify.report.pages.write import check, regenerate, write_report
 from dpverify.report.pages.write import render_report as render
 from dpverify.report.words import FIGURE_MARK
@@ -32,7 +37,9 @@ HOST = 500_000
 def _no_drawings() -> Iterator[None]:
     """Only pages are looked at here, and two thirds of the time of a report goes into its drawings."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(write, "svg", lambda name, columns: b"<svg/>\n" + FIGURE_MARK.encode())
+        patched.setattr(
+            write, "svg", lambda name, columns: b"<svg/>\n" + FIGURE_MARK.encode()
+        )
         yield
 
 
@@ -44,7 +51,11 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def split(short: None, run: Run) -> Mapping[str, str]:
-    return {name: content.decode() for name, content in render({PAPER: run}).items() if name.endswith(".md")}
+    return {
+        name: content.decode()
+        for name, content in render({PAPER: run}).items()
+        if name.endswith(".md")
+    }
 
 
 @pytest.fixture(scope="module")
@@ -56,31 +67,49 @@ def runs() -> Mapping[str, Run]:
 @pytest.fixture(scope="module")
 def rendered(runs: Mapping[str, Run]) -> Mapping[str, str]:
     """The pages that are made of them."""
-    return {name: text.decode() for name, text in render(runs).items() if name.endswith(".md")}
+    return {
+        name: text.decode()
+        for name, text in render(runs).items()
+        if name.endswith(".md")
+    }
 
 
 def test_a_short_paper_is_one_page(run: Run) -> None:
     assert lay_out(PAPER, run).parts == []
 
 
-def test_a_long_paper_has_a_page_for_each_part(split: Mapping[str, str], run: Run) -> None:
+def test_a_long_paper_has_a_page_for_each_part(
+    split: Mapping[str, str], run: Run
+) -> None:
     judged = [r.claim.partition(":")[2] for r in run.results if r.status != "untested"]
     for claim in judged:
-        holding = [name for name, text in split.items() if f'<a id="{claim}"></a>' in text]
+        holding = [
+            name for name, text in split.items() if f'<a id="{claim}"></a>' in text
+        ]
         assert len(holding) == 1, claim
         assert holding[0].startswith(f"{PAPER}/")
     assert f"{PAPER}/lemma-12.md" in split
-    assert "### " not in split[f"{PAPER}.md"], "no claim is told in full on the first page"
+    assert "### " not in split[f"{PAPER}.md"], (
+        "no claim is told in full on the first page"
+    )
 
 
-def test_every_link_of_a_split_report_leads_somewhere(split: Mapping[str, str], run: Run) -> None:
+def test_every_link_of_a_split_report_leads_somewhere(
+    split: Mapping[str, str], run: Run
+) -> None:
     files = {*render({PAPER: run}), f"data/{PAPER}.json"}
     assert dead_links(split, files) == []
     below = {f"reports/{name}": text for name, text in split.items()}
     names = [claim_id(claim) for claim in run.results]
-    findings = [FrontPassage(paper=PAPER, text=f"{{{{ link('{name}', '{name}') }}}}") for name in names]
+    findings = [
+        FrontPassage(paper=PAPER, text=f"{{{{ link('{name}', '{name}') }}}}")
+        for name in names
+    ]
     front = findings_block(FrontPage([], findings), {PAPER: run}, load_specs().papers)
-    assert dead_links({**below, "README.md": front}, {f"reports/{name}" for name in files}) == []
+    assert (
+        dead_links({**below, "README.md": front}, {f"reports/{name}" for name in files})
+        == []
+    )
 
 
 def test_a_dead_link_is_seen() -> None:
@@ -89,19 +118,31 @@ def test_a_dead_link_is_seen() -> None:
     assert dead_links(pages, ()) == ["a.md: #b", "a.md: c/d.md#f", "a.md: gone.md"]
 
 
-def test_a_part_that_is_too_long_is_cut_into_pages_of_about_the_same_length(run: Run) -> None:
+def test_a_part_that_is_too_long_is_cut_into_pages_of_about_the_same_length(
+    run: Run,
+) -> None:
     words = "word " * (LIMIT // 22)
-    many = [result(f"lemma-1-step-{n}", "Lemma 1", "count", "proved", quote=words) for n in range(10)]
+    many = [
+        result(f"lemma-1-step-{n}", "Lemma 1", "count", "proved", quote=words)
+        for n in range(10)
+    ]
     pages = lay_out(PAPER, msgspec.structs.replace(run, results=many)).parts
-    assert [page.file for page in pages] == [f"{PAPER}/lemma-1{end}.md" for end in ("", "-2", "-3")]
+    assert [page.file for page in pages] == [
+        f"{PAPER}/lemma-1{end}.md" for end in ("", "-2", "-3")
+    ]
     assert pages[1].title == "Lemma 1, page 2 of 3"
-    assert [group[0].claim for page in pages for group in page.groups] == [r.claim for r in many]
+    assert [group[0].claim for page in pages for group in page.groups] == [
+        r.claim for r in many
+    ]
     assert max(len(page.groups) for page in pages) <= 4
 
 
 def test_a_claim_that_is_too_long_by_itself_has_a_page_of_its_own(run: Run) -> None:
     words = "word " * LIMIT
-    many = [result(f"lemma-1-step-{n}", "Lemma 1", "count", "proved", quote=words) for n in range(3)]
+    many = [
+        result(f"lemma-1-step-{n}", "Lemma 1", "count", "proved", quote=words)
+        for n in range(3)
+    ]
     pages = lay_out(PAPER, msgspec.structs.replace(run, results=many)).parts
     assert [len(page.groups) for page in pages] == [1, 1, 1]
 
@@ -121,7 +162,11 @@ def test_pages_that_no_longer_belong_are_an_error_and_go_away(
 
 
 def test_figures_are_found_from_a_page_of_a_part(split: Mapping[str, str]) -> None:
-    shown = [target for text in split.values() for target in re.findall(r"\]\(([^)]*\.svg)\)", text)]
+    shown = [
+        target
+        for text in split.values()
+        for target in re.findall(r"\]\(([^)]*\.svg)\)", text)
+    ]
     assert any(target.startswith("../figures/") for target in shown)
 
 
@@ -137,7 +182,11 @@ def test_a_figure_that_a_chapter_shows_is_linked_from_its_claim(
 
     def pages_with(paper: PaperSpec) -> dict[str, str]:
         files = render({PAPER: run}, {PAPER: paper})
-        return {name: content.decode() for name, content in files.items() if name.endswith(".md")}
+        return {
+            name: content.decode()
+            for name, content in files.items()
+            if name.endswith(".md")
+        }
 
     def images(text: str) -> list[str]:
         return re.findall(r"!\[.*\]\(.*/([^/)]*-epsilon[^/)]*)\)", text)
@@ -145,8 +194,15 @@ def test_a_figure_that_a_chapter_shows_is_linked_from_its_claim(
     pages = pages_with(replace(bare, chapters=(chapter,)))
     written = pages[page]
     without, with_chapter = images(pages_with(bare)[page]), images(written)
-    assert sorted(with_chapter) == sorted(without), "each is shown once, with the chapter or without"
-    assert written.count(f'<a id="figure-{with_chapter[0].removesuffix(".svg")}"></a>\n\n![') == 1
+    assert sorted(with_chapter) == sorted(without), (
+        "each is shown once, with the chapter or without"
+    )
+    assert (
+        written.count(
+            f'<a id="figure-{with_chapter[0].removesuffix(".svg")}"></a>\n\n!['
+        )
+        == 1
+    )
     assert "The figure `epsilon` is [shown above](#figure-" in written
     assert dead_links(pages, {*render({PAPER: run}), f"data/{PAPER}.json"}) == []
 
@@ -158,31 +214,58 @@ def test_places_seen_from_elsewhere() -> None:
     assert places.on("p/lemma-1.md").target("p:lemma-1") == "#lemma-1"
     assert places.on("p/theorem-2.md").target("p:lemma-1") == "lemma-1.md#lemma-1"
     assert places.on("p/theorem-2.md").page("README.md") == "../README.md"
-    assert Places(places.pages, folder="reports/").target("p:lemma-1") == "reports/p/lemma-1.md#lemma-1"
+    assert (
+        Places(places.pages, folder="reports/").target("p:lemma-1")
+        == "reports/p/lemma-1.md#lemma-1"
+    )
 
 
-def test_the_recorded_report_has_no_dead_link_and_no_page_too_long_to_be_shown() -> None:
+def test_the_recorded_report_has_no_dead_link_and_no_page_too_long_to_be_shown() -> (
+    None
+):
     paths = [ROOT / "README.md", *(ROOT / "reports").rglob("*.md")]
-    pages = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    pages = {
+        path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+        for path in paths
+    }
     assert len(pages) > 20
-    there = {path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if ".git" not in path.parts}
+    there = {
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.rglob("*")
+        if ".git" not in path.parts
+    }
     assert dead_links(pages, there) == []
-    assert {name: len(text) for name, text in pages.items() if len(text.encode()) > HOST} == {}
+    assert {
+        name: len(text) for name, text in pages.items() if len(text.encode()) > HOST
+    } == {}
 
 
 def test_the_first_page_of_a_recorded_paper_is_two_screens_and_all_of_them_can_be_read(
     rendered: Mapping[str, str],
 ) -> None:
     # not the page of proofs, which somebody reads who doubts one of them
-    words = {name: len(text.split()) for name, text in rendered.items() if not name.endswith("/proofs.md")}
-    assert sum(count for name, count in words.items() if name.startswith(PAPER)) <= 55_000
+    words = {
+        name: len(text.split())
+        for name, text in rendered.items()
+        if not name.endswith("/proofs.md")
+    }
     assert (
-        sum(count for name, count in words.items() if name.startswith(("tran2022", "wang2019", "zhang2021"))) <= 105_000
+        sum(count for name, count in words.items() if name.startswith(PAPER)) <= 55_000
+    )
+    assert (
+        sum(
+            count
+            for name, count in words.items()
+            if name.startswith(("tran2022", "wang2019", "zhang2021"))
+        )
+        <= 105_000
     )
     assert words[f"{PAPER}.md"] <= 1_200
 
 
-def test_every_recorded_paper_has_a_page_for_each_part(rendered: Mapping[str, str]) -> None:
+def test_every_recorded_paper_has_a_page_for_each_part(
+    rendered: Mapping[str, str],
+) -> None:
     assert '<a id="theorem-3-4"></a>' in rendered["zhang2021/theorem-3-4.md"]
     for key in ("tran2022", "wang2019", "zhang2021"):
         assert len(rendered[f"{key}.md"].split()) <= 2_500
@@ -191,7 +274,9 @@ def test_every_recorded_paper_has_a_page_for_each_part(rendered: Mapping[str, st
 
 def test_the_sample_fits_on_one_page() -> None:
     assert list(render({PAPER: sample_run()}))[:1] == ["README.md"]
-    assert not [name for name in render({PAPER: sample_run()}) if name.startswith(f"{PAPER}/")]
+    assert not [
+        name for name in render({PAPER: sample_run()}) if name.startswith(f"{PAPER}/")
+    ]
 
 
 @for_each(
@@ -209,7 +294,9 @@ def test_the_sample_fits_on_one_page() -> None:
         ("gaussian-divergence", False, "Gaussian"),
     ],
 )
-def test_a_claim_is_a_result_or_belongs_to_one(claim: str, result: bool, part: str) -> None:
+def test_a_claim_is_a_result_or_belongs_to_one(
+    claim: str, result: bool, part: str
+) -> None:
     assert is_result(claim) is result
     assert part_of(claim) == part
 
@@ -217,14 +304,26 @@ def test_a_claim_is_a_result_or_belongs_to_one(claim: str, result: bool, part: s
 def test_a_reading_is_explained_before_it_is_named_on_every_page_below_the_first_of_a_recorded_paper(
     runs: Mapping[str, Run], rendered: Mapping[str, str]
 ) -> None:
-    texts = {line.text for run in runs.values() for r in run.results for line in r.display if line.word == "reading"}
+    texts = {
+        line.text
+        for run in runs.values()
+        for r in run.results
+        for line in r.display
+        if line.word == "reading"
+    }
     pages = {name: text for name, text in rendered.items() if "/" in name}
     explained = 0
     for name, page in pages.items():
         for text in texts:
-            if text in page and (first := re.search(rf"(?<![\w-]){re.escape(text)}(?![\w-])", page)):
+            if text in page and (
+                first := re.search(rf"(?<![\w-]){re.escape(text)}(?![\w-])", page)
+            ):
                 reading, choice = map(re.escape, text.split(" = "))
-                line = re.search(rf"^- {reading} = (?:[\w-]+ or )*{choice}(?: or [\w-]+)*: ", page, re.MULTILINE)
+                line = re.search(
+                    rf"^- {reading} = (?:[\w-]+ or )*{choice}(?: or [\w-]+)*: ",
+                    page,
+                    re.MULTILINE,
+                )
                 assert line, f"{name}: {text}"
                 assert line.start() <= first.start(), f"{name}: {text}"
                 explained += 1

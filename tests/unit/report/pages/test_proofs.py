@@ -15,8 +15,16 @@ PAPERS = load_specs().papers
 
 
 def page(key: str, *, linked: bool = True) -> str:
-    claims = {f"{key}:{claim}": f"{key}/claims.md" for claim in PAPERS[key].claims} if linked else {}
-    return "\n\n".join(ProofPage.of(PAPERS[key], Places(claims, f"{key}/proofs.md"), "../rules.md").blocks())
+    claims = (
+        {f"{key}:{claim}": f"{key}/claims.md" for claim in PAPERS[key].claims}
+        if linked
+        else {}
+    )
+    return "\n\n".join(
+        ProofPage.of(
+            PAPERS[key], Places(claims, f"{key}/proofs.md"), "../rules.md"
+        ).blocks()
+    )
 
 
 def test_every_proof_and_lemma_is_there_with_all_its_lines() -> None:
@@ -25,11 +33,16 @@ def test_every_proof_and_lemma_is_there_with_all_its_lines() -> None:
         text = page(key)
         assert text.count("### Proof of [") == len(book.proofs) > 20
         assert all(f"### `{lemma}`" in text for lemma in book.lemmas)
-        chains = [proof.chain for proof in book.proofs] + [lemma.chain for lemma in book.lemmas.values()]
+        chains = [proof.chain for proof in book.proofs] + [
+            lemma.chain for lemma in book.lemmas.values()
+        ]
         lines = sum(chain.strip().count("\n") for chain in chains)
-        assert text.count("\n| ") > lines / 2  # a line of a chain may take several lines of the file
+        # a line of a chain may take several lines of the file
+        assert text.count("\n| ") > lines / 2
         pages = {f"{key}/proofs.md": text, "rules.md": rules_page()}
-        pages[f"{key}/claims.md"] = "\n".join(f'<a id="{claim}"></a>' for claim in PAPERS[key].claims)
+        pages[f"{key}/claims.md"] = "\n".join(
+            f'<a id="{claim}"></a>' for claim in PAPERS[key].claims
+        )
         assert dead_links(pages, {"README.md"}) == []
         assert "| `" not in text, "every reason is a link"
 
@@ -44,16 +57,27 @@ def test_every_rule_has_its_statement_its_conditions_and_its_proof_in_coq() -> N
         assert "```math" in entry
         assert f"Theorem {rules()[name]['basis']['theorem']} :" in entry
         assert "Qed.\n```" in entry
-        bounds = sum(condition[0] in ("<=", "<", "=", "!=") for condition in rules()[name]["conditions"])
-        assert len(re.findall(r"\\le(?![a-z])|\\ne|[<=]", entry.partition("<details>")[0])) >= bounds, name
+        bounds = sum(
+            condition[0] in ("<=", "<", "=", "!=")
+            for condition in rules()[name]["conditions"]
+        )
+        assert (
+            len(re.findall(r"\\le(?![a-z])|\\ne|[<=]", entry.partition("<details>")[0]))
+            >= bounds
+        ), name
     assert r"For whole $`n`$ with $`0 \le n`$. A number with" in text
 
 
 def test_a_line_names_its_rule_lemma_or_claim_and_what_its_letters_become() -> None:
     text = page("tran2022")
-    section = text.partition("### Proof of [`lemma-12-var`](claims.md#lemma-12-var), amended")[2].partition("###")[0]
+    section = text.partition(
+        "### Proof of [`lemma-12-var`](claims.md#lemma-12-var), amended"
+    )[2].partition("###")[0]
     assert r"With $`\mathrm{node} = 16 \alpha^{2} G^{2} \sigma^{2} V`$." in section
-    assert r"| $`\le \mathrm{node}\, \log_2(T + 1)`$ | [`log2-monotone`](../rules.md#log2-monotone) |" in section
+    assert (
+        r"| $`\le \mathrm{node}\, \log_2(T + 1)`$ | [`log2-monotone`](../rules.md#log2-monotone) |"
+        in section
+    )
     assert r"\mathrm{Var} \le 16 \alpha^{2} G^{2} \sigma^{2} V \log_2(T + 1)" in section
     assert r"If $`t \le T`$; assuming" in section
     assert re.search(r"lemma \[`[a-z0-9.-]+`\]\(#[a-z0-9.-]+\)", text)

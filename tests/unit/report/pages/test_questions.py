@@ -17,13 +17,21 @@ from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[4]
 PAPERS = ("tran2022", "wang2019", "zhang2021")
-ASKED = [pytest.param(key, question, id=f"{key}: {question.title}") for key in PAPERS for question in questions(key)]
+ASKED = [
+    pytest.param(key, question, id=f"{key}: {question.title}")
+    for key in PAPERS
+    for question in questions(key)
+]
 
 
 def about(key: str, text: str) -> list[Result]:
     claim, reading = reference(text)
     results = recorded(ROOT / "reports")[key].results
-    return [result for result in results if claim_id(result) == claim and reading.items() <= result.reading.items()]
+    return [
+        result
+        for result in results
+        if claim_id(result) == claim and reading.items() <= result.reading.items()
+    ]
 
 
 def agrees(key: str, condition: PassageCondition) -> bool:
@@ -31,35 +39,62 @@ def agrees(key: str, condition: PassageCondition) -> bool:
     results = about(key, condition.about)
     if condition.corrected:
         return any(r.amendment is not None for r in results) and all(
-            r.amendment.pinned in condition.statuses for r in results if r.amendment is not None
+            r.amendment.pinned in condition.statuses
+            for r in results
+            if r.amendment is not None
         )
-    return bool(results) and all(result.pinned in condition.statuses for result in results)
+    return bool(results) and all(
+        result.pinned in condition.statuses for result in results
+    )
 
 
 @for_each(("key", "question"), ASKED)
-def test_what_an_answer_claims_agrees_with_the_pinned_verdicts(key: str, question: Question) -> None:
+def test_what_an_answer_claims_agrees_with_the_pinned_verdicts(
+    key: str, question: Question
+) -> None:
     conditions = question.chapter.passage[0].conditions()
     assert conditions
     for condition in conditions:
         assert agrees(key, condition), condition
-    named = {reference(given[0])[0] for name, given in calls(question.text) if name == "claim"}
+    named = {
+        reference(given[0])[0]
+        for name, given in calls(question.text)
+        if name == "claim"
+    }
     assert named, "an answer refers to claims"
-    assert named <= {reference(condition.about)[0] for condition in conditions}, "and says how each was judged"
+    assert named <= {reference(condition.about)[0] for condition in conditions}, (
+        "and says how each was judged"
+    )
 
 
 def test_an_answer_that_disagrees_with_a_pin_is_seen() -> None:
-    assert not agrees("tran2022", PassageCondition("theorem-4", ["proved"], corrected=False))
-    assert not agrees("tran2022", PassageCondition("theorem-4", ["proved"], corrected=True))
-    assert not agrees("tran2022", PassageCondition("theorem-0", ["proved"], corrected=False))
+    assert not agrees(
+        "tran2022", PassageCondition("theorem-4", ["proved"], corrected=False)
+    )
+    assert not agrees(
+        "tran2022", PassageCondition("theorem-4", ["proved"], corrected=True)
+    )
+    assert not agrees(
+        "tran2022", PassageCondition("theorem-0", ["proved"], corrected=False)
+    )
 
 
 @for_each("key", PAPERS)
-def test_every_paper_has_a_page_of_questions_with_one_sentence_for_each_and_one_of_units(key: str) -> None:
+def test_every_paper_has_a_page_of_questions_with_one_sentence_for_each_and_one_of_units(
+    key: str,
+) -> None:
     pages = paper_pages(key, recorded(ROOT / "reports")[key], load_specs().papers[key])
     units = check_units(load_specs().papers[key])
     assert f"({key}/{UNITS_PAGE})" in pages[f"{key}.md"]
-    assert all(f"`{result.of}`" in pages[f"{key}/{UNITS_PAGE}"] for result in units.results if result.mismatches)
-    assert f"{units.count('inconsistent')} are inconsistent" in pages[f"{key}/{UNITS_PAGE}"]
+    assert all(
+        f"`{result.of}`" in pages[f"{key}/{UNITS_PAGE}"]
+        for result in units.results
+        if result.mismatches
+    )
+    assert (
+        f"{units.count('inconsistent')} are inconsistent"
+        in pages[f"{key}/{UNITS_PAGE}"]
+    )
     page = pages[f"{key}/{PAGE}"]
     assert f"({key}/{PAGE})" in pages[f"{key}.md"]
     answers = re.split(r"^## .*$", page, flags=re.MULTILINE)[1:]

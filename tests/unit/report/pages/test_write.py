@@ -19,7 +19,14 @@ from dpverify.report.pages.write import check, regenerate, write_report
 from dpverify.report.pages.write import render_report as render
 from dpverify.report.words import FIGURE_MARK, GENERATED
 from tests.for_each import for_each
-from tests.unit.report.sample import PAPER, about, epsilon_figure, lemma_12, noise_law, sample_run
+from tests.unit.report.sample import (
+    PAPER,
+    about,
+    epsilon_figure,
+    lemma_12,
+    noise_law,
+    sample_run,
+)
 
 
 @cache
@@ -32,14 +39,19 @@ def _drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw the figures of the sample run once; that the same numbers give the same bytes is seen in test_figures."""
 
     def once(name: str, columns: Columns) -> bytes:
-        return drawn(name, tuple((column, tuple(values)) for column, values in columns.items()))
+        return drawn(
+            name, tuple((column, tuple(values)) for column, values in columns.items())
+        )
 
     monkeypatch.setattr(write, "svg", once)
 
 
 def renamed(run: Run, key: str) -> Run:
     """The same run as if it were on another paper."""
-    results = [msgspec.structs.replace(r, claim=r.claim.replace(PAPER, key)) for r in run.results]
+    results = [
+        msgspec.structs.replace(r, claim=r.claim.replace(PAPER, key))
+        for r in run.results
+    ]
     return msgspec.structs.replace(run, papers={}, results=results)
 
 
@@ -49,19 +61,37 @@ def reports(run: Run, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_folder_holds_data_pages_and_figures(reports: Path, files: Mapping[str, bytes]) -> None:
-    found = {path.relative_to(reports).as_posix() for path in reports.rglob("*") if path.is_file()}
+def test_folder_holds_data_pages_and_figures(
+    reports: Path, files: Mapping[str, bytes]
+) -> None:
+    found = {
+        path.relative_to(reports).as_posix()
+        for path in reports.rglob("*")
+        if path.is_file()
+    }
     assert found == {*files, f"data/{PAPER}.json"}
-    assert all((reports / name).read_bytes() == content for name, content in files.items())
+    assert all(
+        (reports / name).read_bytes() == content for name, content in files.items()
+    )
 
 
-def test_chapters_are_those_of_the_specs_that_are_given_and_else_the_bundled_ones(run: Run) -> None:
+def test_chapters_are_those_of_the_specs_that_are_given_and_else_the_bundled_ones(
+    run: Run,
+) -> None:
     bundled = load_specs().papers[PAPER]
     passage = Passage(text="These words stand in one folder only.")
     ours = replace(bundled, chapters=(Chapter(title="Ours", passage=[passage]),))
     bare = replace(bundled, chapters=())
-    given = {"none": None, "other": {"zhang2021": ours}, "ours": {PAPER: ours}, "bare": {PAPER: bare}}
-    pages = {name: render({PAPER: run}, papers)[f"{PAPER}.md"].decode() for name, papers in given.items()}
+    given = {
+        "none": None,
+        "other": {"zhang2021": ours},
+        "ours": {PAPER: ours},
+        "bare": {PAPER: bare},
+    }
+    pages = {
+        name: render({PAPER: run}, papers)[f"{PAPER}.md"].decode()
+        for name, papers in given.items()
+    }
     assert passage.text in pages["ours"]
     titles = [f"# {chapter.title}" for chapter in bundled.chapters]
     assert any(title in pages["none"] for title in titles)
@@ -79,7 +109,9 @@ def test_second_time_nothing_changes(reports: Path, run: Run) -> None:
     assert write_report([run], reports) == []
 
 
-def test_every_file_ends_with_one_newline_and_names_no_machine_path(reports: Path) -> None:
+def test_every_file_ends_with_one_newline_and_names_no_machine_path(
+    reports: Path,
+) -> None:
     for path in reports.rglob("*.*"):
         text = path.read_text(encoding="utf-8")
         assert text.endswith("\n"), path
@@ -135,7 +167,9 @@ def test_rendering_does_not_touch_the_run(run: Run) -> None:
 
 
 def test_paper_in_two_runs_is_refused(run: Run, tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match="paper='tran2022': a report takes one run per paper, got two"):
+    with pytest.raises(
+        ReportError, match="paper='tran2022': a report takes one run per paper, got two"
+    ):
         write_report([run, run], tmp_path)
     assert not list(tmp_path.iterdir()), "nothing is written when anything is wrong"
 
@@ -164,7 +198,9 @@ def test_damaged_data_give_one_line(reports: Path, content: bytes, rule: str) ->
     assert (reports / "README.md").read_bytes() == before
 
 
-def test_data_that_cannot_be_told_from_those_of_somebody_else_are_not_overwritten(reports: Path, run: Run) -> None:
+def test_data_that_cannot_be_told_from_those_of_somebody_else_are_not_overwritten(
+    reports: Path, run: Run
+) -> None:
     file = reports / "data" / f"{PAPER}.json"
     file.write_bytes(b"{")
     with pytest.raises(ReportError, match="was not written by dpverify; move it away"):
@@ -173,16 +209,26 @@ def test_data_that_cannot_be_told_from_those_of_somebody_else_are_not_overwritte
     assert write_report([run], reports) == [f"data/{PAPER}.json"]
 
 
-def test_data_of_a_version_with_other_fields_can_be_recorded_anew(reports: Path, run: Run) -> None:
+def test_data_of_a_version_with_other_fields_can_be_recorded_anew(
+    reports: Path, run: Run
+) -> None:
     file = reports / "data" / f"{PAPER}.json"
     versions = {"dpverify": "0.0.1"}
-    file.write_bytes(msgspec.json.encode({"schema": 1, "run": {"versions": versions, "x": 1}, "results": [{}]}))
+    file.write_bytes(
+        msgspec.json.encode(
+            {"schema": 1, "run": {"versions": versions, "x": 1}, "results": [{}]}
+        )
+    )
     assert write_report([run], reports) == [f"data/{PAPER}.json"]
 
 
 def test_number_that_cannot_be_read_back_is_not_recorded(tmp_path: Path) -> None:
-    bad = msgspec.structs.replace(lemma_12("fresh"), slack=Slack(min=about(float("nan")), typical=about(1.0)))
-    with pytest.raises(ReportError, match=r"data/tran2022\.json: Expected `float | str`, got `null`"):
+    bad = msgspec.structs.replace(
+        lemma_12("fresh"), slack=Slack(min=about(float("nan")), typical=about(1.0))
+    )
+    with pytest.raises(
+        ReportError, match=r"data/tran2022\.json: Expected `float | str`, got `null`"
+    ):
         write_report([msgspec.structs.replace(sample_run(), results=[bad])], tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -197,7 +243,9 @@ def test_data_of_another_schema_or_paper_are_refused(reports: Path, run: Run) ->
         check(reports)
 
 
-def test_figure_nobody_can_draw_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_figure_nobody_can_draw_is_refused_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
     bad = msgspec.structs.replace(lemma_12("fresh"), figures={"pie": {"x": [1.0]}})
     with pytest.raises(ReportError, match="figure='pie'"):
         write_report([msgspec.structs.replace(sample_run(), results=[bad])], tmp_path)
@@ -207,7 +255,10 @@ def test_figure_nobody_can_draw_is_refused_before_anything_is_written(tmp_path: 
 def test_figure_with_nan_is_refused_with_its_name(tmp_path: Path) -> None:
     figures = {"epsilon": {**epsilon_figure(), "exact": [float("nan")] * 3}}
     bad = msgspec.structs.replace(lemma_12("fresh"), figures=figures, checks=[])
-    with pytest.raises(ReportError, match=r"figure='epsilon': column 'exact', value 0: nan is not finite"):
+    with pytest.raises(
+        ReportError,
+        match=r"figure='epsilon': column 'exact', value 0: nan is not finite",
+    ):
         write_report([msgspec.structs.replace(sample_run(), results=[bad])], tmp_path)
 
 
@@ -224,10 +275,18 @@ def test_figure_of_result_and_check_is_drawn_once(run: Run) -> None:
 def test_figures_of_one_name_with_other_numbers_are_both_drawn(run: Run) -> None:
     made = noise_law()
     other = {"noise-variance": {"x": [1.0], "exact": [1.0]}}
-    files = render({PAPER: msgspec.structs.replace(run, results=[msgspec.structs.replace(made, figures=other)])})
+    files = render(
+        {
+            PAPER: msgspec.structs.replace(
+                run, results=[msgspec.structs.replace(made, figures=other)]
+            )
+        }
+    )
     assert "figures/tran2022-algorithm-1-noise-law-noise-variance-whitened.svg" in files
 
 
 def test_empty_folder_gives_an_empty_index(tmp_path: Path) -> None:
     assert regenerate(tmp_path) == ["README.md"]
-    assert "No run is recorded yet." in (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "No run is recorded yet." in (tmp_path / "README.md").read_text(
+        encoding="utf-8"
+    )

@@ -11,7 +11,10 @@ from tests.for_each import for_each
         ("renyi_divergence <= z/(2*sigma**2)", "renyi_divergence ≤ z/(2·σ²)"),
         ("4*alpha*G*sqrt(d*V*log2(T + 1))", "4·α·G·√(d·V·log₂(T + 1))"),
         ("sum(floor(T/2**j), j, 1, oo) - (x - y)", "Σ[j = 1 .. ∞] ⌊T/2^j⌋ - (x - y)"),
-        ("integral(exp(-x), x, 0, oo) + integral(exp(-x**2), x)", "∫[0 .. ∞] exp(-x) dx + (∫ exp(-x²) dx)"),
+        (
+            "integral(exp(-x), x, 0, oo) + integral(exp(-x**2), x)",
+            "∫[0 .. ∞] exp(-x) dx + (∫ exp(-x²) dx)",
+        ),
         ("infimum(z*rho, z, 1, oo)", "inf[1 < z < ∞] z·ρ"),
         ("a*sum(j, j, 1, n)", "a·(Σ[j = 1 .. n] j)"),
         ("(a + b)**(n - 1)/(c/d)", "(a + b)^(n - 1)/(c/d)"),
@@ -41,7 +44,10 @@ def test_mathematics_in_prose_is_plain_text(text: str, plain: str) -> None:
 
 
 def test_ascii_terminals_get_the_letters_of_a_programming_language() -> None:
-    assert in_ascii("4·α·√(d·log₂(T)) ≤ ⌊x₁²⌋, ✗ refuted") == "4*alpha*sqrt(d*log2(T)) <= floor(x_1^2), x refuted"
+    assert (
+        in_ascii("4·α·√(d·log₂(T)) ≤ ⌊x₁²⌋, ✗ refuted")
+        == "4*alpha*sqrt(d*log2(T)) <= floor(x_1^2), x refuted"
+    )
 
 
 def test_letters_of_one_kind_and_bound_stand_together() -> None:

@@ -16,18 +16,33 @@ ROOT = Path(__file__).parents[4]
     ("text", "typed"),
     [
         ("for alpha >= 1/N and 4T >= N.", r"for $\alpha \ge 1/N$ and $4T \ge N$."),
-        ("at most 2 floor(log2 N) + 3 nodes", r"at most $2\lfloor \log_2 N \rfloor + 3$ nodes"),
+        (
+            "at most 2 floor(log2 N) + 3 nodes",
+            r"at most $2\lfloor \log_2 N \rfloor + 3$ nodes",
+        ),
         ("epsilon <= 7/3 log(1/delta)", r"$\epsilon \le 7/3\log(1/\delta)$"),
         ("1 - (1-alpha)^(t-i), not 1", r"$1 - (1-\alpha)^{t-i}$, not 1"),
         ("sqrt(d log(1/delta))/epsilon", r"$\sqrt{d\log(1/\delta)}/\epsilon$"),
         ("|m-hat_t - m_t| is", r"$|\hat{m}_t - m_t|$ is"),
-        ("(epsilon, delta)-DP with V_<=2N", r"$(\epsilon, \delta)$-DP with $V_{\le 2N}$"),
-        ("10^-6 or 1e-6 examples; delta = 1e-6", r"$10^{-6}$ or 1e-6 examples; $\delta = 10^{-6}$"),
+        (
+            "(epsilon, delta)-DP with V_<=2N",
+            r"$(\epsilon, \delta)$-DP with $V_{\le 2N}$",
+        ),
+        (
+            "10^-6 or 1e-6 examples; delta = 1e-6",
+            r"$10^{-6}$ or 1e-6 examples; $\delta = 10^{-6}$",
+        ),
         ("f(w, x) <= |grad F(w_1)|^2", r"$f(w, x) \le |\nabla F(w_1)|^2$"),
         ("the r node of step 2N", "the $r$ node of step $2N$"),
-        ("|e| < 5/4 |g| of [Wang et al., 2019b]", r"$|e| < 5/4|g|$ of [Wang et al., 2019b]"),
+        (
+            "|e| < 5/4 |g| of [Wang et al., 2019b]",
+            r"$|e| < 5/4|g|$ of [Wang et al., 2019b]",
+        ),
         ("b/(m n~) hides O~", r"$b/(m\tilde{n})$ hides $\tilde{O}$"),
-        ("E|m-hat_t - m_t|^2 <= e_(t+1)", r"$\mathbb{E}|\hat{m}_t - m_t|^2 \le e_{t+1}$"),
+        (
+            "E|m-hat_t - m_t|^2 <= e_(t+1)",
+            r"$\mathbb{E}|\hat{m}_t - m_t|^2 \le e_{t+1}$",
+        ),
     ],
 )
 def test_formulas_are_typeset(text: str, typed: str) -> None:
@@ -66,8 +81,13 @@ def test_neighbouring_formulas_are_not_joined(text: str, typed: str) -> None:
 
 
 def test_claims_and_commands_are_code() -> None:
-    text = "As theorem-4-dp and tran2022:lemma-12: dpverify explain lemma-12 --at x. Then"
-    assert typeset(text) == "As `theorem-4-dp` and `tran2022:lemma-12`: `dpverify explain lemma-12 --at x`. Then"
+    text = (
+        "As theorem-4-dp and tran2022:lemma-12: dpverify explain lemma-12 --at x. Then"
+    )
+    assert (
+        typeset(text)
+        == "As `theorem-4-dp` and `tran2022:lemma-12`: `dpverify explain lemma-12 --at x`. Then"
+    )
 
 
 def verdict_texts() -> Iterator[str]:
@@ -78,7 +98,8 @@ def verdict_texts() -> Iterator[str]:
 
 
 def _texts(result: Result) -> Iterator[str]:
-    if "; not proved: " not in result.reason:  # no page shows what the automatic search could not prove
+    # no page shows what the automatic search could not prove
+    if "; not proved: " not in result.reason:
         yield result.reason
     yield from result.findings[:3]
     yield from (amended.why for amended in (result.amendment, result.holds) if amended)
@@ -100,7 +121,9 @@ def flat(text: str) -> str:
     return re.sub(r"[\s{}()\[\]\\$`_]|mathrm|mathbb", "", text).replace("log_2", "log2")
 
 
-def test_typesetting_changes_no_letter_no_digit_and_no_operator_of_any_verdict() -> None:
+def test_typesetting_changes_no_letter_no_digit_and_no_operator_of_any_verdict() -> (
+    None
+):
     changed = 0
     for text in dict.fromkeys(verdict_texts()):
         typed = typeset(text)
@@ -114,6 +137,9 @@ def test_little_ascii_mathematics_is_left_in_verdict_texts() -> None:
     for text in dict.fromkeys(verdict_texts()):
         plain = re.sub(r"`[^`]*`|\$[^$]*\$", " ", typeset(text))
         left += len(
-            re.findall(r"(?<!\S)[A-Za-z0-9()/^*]*(?:<=|>=|\^|\bsqrt\(|(?<![a-z])(?:alpha|sigma|delta)\b)", plain)
+            re.findall(
+                r"(?<!\S)[A-Za-z0-9()/^*]*(?:<=|>=|\^|\bsqrt\(|(?<![a-z])(?:alpha|sigma|delta)\b)",
+                plain,
+            )
         )
     assert left <= 45, "2,583 words before formulas were typeset"

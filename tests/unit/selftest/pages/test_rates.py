@@ -29,7 +29,9 @@ def test_the_counts_are_summed() -> None:
 
 
 def test_a_check_with_other_rates_stands_first() -> None:
-    page = rates_page(replace(RUN, checks=[RIGHT, replace(RIGHT, check="p:b[law]", wrong=True)]))
+    page = rates_page(
+        replace(RUN, checks=[RIGHT, replace(RIGHT, check="p:b[law]", wrong=True)])
+    )
     assert page.index("✗ `p:b[law]`") < page.index("`p:a[law]`")
 
 
@@ -48,9 +50,17 @@ def test_the_page_belongs_to_the_report() -> None:
 def test_the_page_says_which_checks_are_not_on_it() -> None:
     smoke, both = (
         rates_page(RUN),
-        rates_page(replace(RUN, budget="standard", checks=[replace(RIGHT, budget="standard")])),
+        rates_page(
+            replace(RUN, budget="standard", checks=[replace(RIGHT, budget="standard")])
+        ),
     )
-    assert "in the budget smoke (those that spend one only in larger budgets are not on this page) was run" in smoke
-    assert "in the budget smoke or standard, the smaller of those in which it does (those" in both
+    assert (
+        "in the budget smoke (those that spend one only in larger budgets are not on this page) was run"
+        in smoke
+    )
+    assert (
+        "in the budget smoke or standard, the smaller of those in which it does (those"
+        in both
+    )
     assert "| `p:a[law]` | smoke |" in smoke
     assert "| `p:a[law]` | standard |" in both

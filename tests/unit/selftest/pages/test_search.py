@@ -11,11 +11,21 @@ from dpverify.selftest.pages import SEARCH_PAGE, search_page
 from dpverify.selftest.pages import search_summary as summary
 from dpverify.selftest.records import Hunted, SearchRun, Trial
 
-SEEN, MISSED = Trial(seed=0, points=60, found={"N": "127"}, bits=8), Trial(seed=1, points=61)
+SEEN, MISSED = (
+    Trial(seed=0, points=60, found={"N": "127"}, bits=8),
+    Trial(seed=1, points=61),
+)
 
 
 def hunted(name: str, kind: str, *trials: Trial) -> Hunted:
-    return Hunted(name=name, kind=kind, says=f"{name} <= 1", requires=["N >= 9"], bits=7, trials={"smoke": [*trials]})
+    return Hunted(
+        name=name,
+        kind=kind,
+        says=f"{name} <= 1",
+        requires=["N >= 9"],
+        bits=7,
+        trials={"smoke": [*trials]},
+    )
 
 
 RUN = SearchRun(
@@ -43,7 +53,9 @@ def test_the_page_counts_what_is_found_always_sometimes_and_never() -> None:
 
 
 def test_a_true_one_that_is_refuted_is_counted() -> None:
-    bad = msgspec.structs.replace(RUN, inequalities=[*RUN.inequalities, hunted("f", "", SEEN, MISSED)])
+    bad = msgspec.structs.replace(
+        RUN, inequalities=[*RUN.inequalities, hunted("f", "", SEEN, MISSED)]
+    )
     assert [each.name for each in bad.wrong] == ["f"]
     assert list(summary(bad))[-1] == "Of 2 true inequalities, 1 refuted."
 

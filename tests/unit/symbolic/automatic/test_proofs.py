@@ -24,7 +24,11 @@ from tests.unit.harness.formulas import formula
 from tests.unit.symbolic.automatic.twins import DOMAINS, STEPS, TWINS
 
 FOLDER = Path(__file__).parents[4] / "docs" / "examples" / "specs"
-LEMMAS = [claim.statement() for claim in load_specs(FOLDER).claims() if claim.paper == "lemmas2026"]
+LEMMAS = [
+    claim.statement()
+    for claim in load_specs(FOLDER).claims()
+    if claim.paper == "lemmas2026"
+]
 X, XY = "x: real", "x: real; y: real"
 E, EQ = "e: real, e > 0", "e: real, e > 0; q: real, 0 < q <= 1"
 T, B = "T: integer, T >= 1", "b: real, 0 <= b < 1; T: integer, T >= 1"
@@ -36,7 +40,9 @@ def _found(text: str, domains: str, *requires: str) -> AutomaticProof:
 
 
 @for_each("statement", LEMMAS, lambda statement: statement.key)
-def test_lemmas_are_proved_and_are_those_of_the_records(statement: Statement, tmp_path: Path) -> None:
+def test_lemmas_are_proved_and_are_those_of_the_records(
+    statement: Statement, tmp_path: Path
+) -> None:
     found = prove(statement)
     assert found.certificate is not None, found.tried
     file = tmp_path / f"{statement.key.replace(':', '-')}-printed.json"
@@ -47,15 +53,24 @@ def test_lemmas_are_proved_and_are_those_of_the_records(statement: Statement, tm
 
 
 @for_each("points", [True, False])
-@for_each(("name", "text", "requires"), [(name, text, requires) for name, text, *requires in TWINS])
+@for_each(
+    ("name", "text", "requires"),
+    [(name, text, requires) for name, text, *requires in TWINS],
+)
 def test_false_twins_are_not_proved(
-    name: str, text: str, requires: list[str], points: bool, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    text: str,
+    requires: list[str],
+    points: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not points:  # the search has to resist by itself
         monkeypatch.setattr(FactList, "is_refuted", lambda *_: False)
     let = tuple(STEPS.get(name, {}).items())
     domains = "; ".join(
-        f"{letter}: {domain}" for letter, domain in DOMAINS.items() if _uses(letter, text, *requires, *chain(*let))
+        f"{letter}: {domain}"
+        for letter, domain in DOMAINS.items()
+        if _uses(letter, text, *requires, *chain(*let))
     )
     assert prove(formula(text, domains, *requires, let=let), 2000).certificate is None
 
@@ -89,12 +104,15 @@ TRUE = [
 
 
 @for_each(("text", "domains", "requires"), [(t, d, r) for t, d, *r in TRUE])
-def test_further_formulas_are_proved(text: str, domains: str, requires: list[str]) -> None:
+def test_further_formulas_are_proved(
+    text: str, domains: str, requires: list[str]
+) -> None:
     found = _found(text, domains, *requires)
     assert found.certificate is not None, found.tried
 
 
-# Boundaries, open and closed; reals for integers; parts without a value; arguments of logarithms that may be negative.
+# Boundaries, open and closed; reals for integers; parts without a value; arguments of
+# logarithms that may be negative.
 FALSE = [
     ("x < 1", X, "x <= 1"),
     ("x*(1 - y) + y*(1 - x) < 1", XY, "0 <= x", "x <= 1", "0 <= y", "y <= 1"),
@@ -124,7 +142,11 @@ FALSE = [
 @for_each("points", [True, False])
 @for_each(("text", "domains", "requires"), [(t, d, r) for t, d, *r in FALSE])
 def test_what_fails_at_a_boundary_is_not_proved(
-    text: str, domains: str, requires: list[str], points: bool, monkeypatch: pytest.MonkeyPatch
+    text: str,
+    domains: str,
+    requires: list[str],
+    points: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if not points:
         monkeypatch.setattr(FactList, "is_refuted", lambda *_: False)
@@ -134,8 +156,12 @@ def test_what_fails_at_a_boundary_is_not_proved(
 def test_facts_do_not_prove_another_printed_side() -> None:
     found = _found("exp(e) - 1 <= e + e**2", E, "e <= 1")
     assert found.certificate is not None
-    assert also_proves(found.certificate, formula("exp(e) - 1 <= e + e**2", E, "e <= 1"))
-    assert not also_proves(found.certificate, formula("exp(e) - 1 <= e + 0.99*e**2", E, "e <= 1"))
+    assert also_proves(
+        found.certificate, formula("exp(e) - 1 <= e + e**2", E, "e <= 1")
+    )
+    assert not also_proves(
+        found.certificate, formula("exp(e) - 1 <= e + 0.99*e**2", E, "e <= 1")
+    )
 
 
 def _weights(items: list[Any]) -> list[list[Any]]:
@@ -148,7 +174,10 @@ def _weights(items: list[Any]) -> list[list[Any]]:
     return found
 
 
-@for_each("text", ["exp(e) - 1 <= e + e**2", "log(1 + e) >= e - e**2/2", "e**2*(1 - e) <= 4/27"])
+@for_each(
+    "text",
+    ["exp(e) - 1 <= e + e**2", "log(1 + e) >= e - e**2/2", "e**2*(1 - e) <= 4/27"],
+)
 def test_the_checker_refuses_weights_that_are_off_by_a_hundredth(text: str) -> None:
     found = _found(text, E, "e <= 1")
     assert found.certificate is not None
@@ -156,7 +185,9 @@ def test_the_checker_refuses_weights_that_are_off_by_a_hundredth(text: str) -> N
     assert weights
     for term in weights:
         weight = term[0]
-        term[0] = f"{101 * int(weight.partition('/')[0])}/{100 * int(weight.partition('/')[2] or 1)}"
+        term[0] = (
+            f"{101 * int(weight.partition('/')[0])}/{100 * int(weight.partition('/')[2] or 1)}"
+        )
         with pytest.raises(k.Refused):
             k.run(sealed(found.certificate), rules())
         term[0] = weight
@@ -166,7 +197,9 @@ def test_the_checker_refuses_weights_that_are_off_by_a_hundredth(text: str) -> N
 def test_the_effort_is_limited_and_what_was_tried_is_told() -> None:
     found = prove(formula("sum(1/t, t, 1, T) <= 1 + log(T)", T), 40)
     assert found.certificate is None
-    assert [text.partition(":")[0] for text in found.tried] == [name for name, _ in proofs.STRATEGIES]
+    assert [text.partition(":")[0] for text in found.tried] == [
+        name for name, _ in proofs.STRATEGIES
+    ]
     assert "more than 40 goals" in found.tried[0]
     found = prove(formula("x*(1 - x) <= 0.24", X))
     assert "not proved: 6/25 - x + x**2 >= 0" in found.tried[0]
@@ -190,7 +223,9 @@ def test_what_has_no_form_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None
     assert _found("x <= x + 1", X).tried == ("planted",)
 
 
-def test_what_the_checker_refuses_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_checker_refuses_is_not_proved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(proofs, "accepts", lambda _: False)
     found = _found("x <= x + 1", X)
     assert found.certificate is None

@@ -17,7 +17,9 @@ from tests.for_each import for_each
 
 
 def value(text: str, **env: str) -> Exact:
-    return evaluate(parse(text), {name: Fraction(number) for name, number in env.items()})
+    return evaluate(
+        parse(text), {name: Fraction(number) for name, number in env.items()}
+    )
 
 
 VALUES = [
@@ -46,8 +48,14 @@ VALUES = [
     ("integral(floor(x), x, 0, 3.5)", "4.5"),
     ("integral(sum(x**i, i, 0, 3), x, 0, 1)", "25/12"),
     ("integral(x*integral(t, t, 0, 1), x, 0, 1)", "1/4"),
-    ("integral(max(density(x - 1, 1) - exp(8)*density(x, 1), 0), x)", "gaussian_delta(8, 1)"),
-    ("integral(max(exp(-abs(x - 1)/3) - exp(1/10)*exp(-abs(x)/3), 0)/6, x)", "laplace_delta(1/10, 1/3)"),
+    (
+        "integral(max(density(x - 1, 1) - exp(8)*density(x, 1), 0), x)",
+        "gaussian_delta(8, 1)",
+    ),
+    (
+        "integral(max(exp(-abs(x - 1)/3) - exp(1/10)*exp(-abs(x)/3), 0)/6, x)",
+        "laplace_delta(1/10, 1/3)",
+    ),
     (
         "log(integral((0.99*density(x, 2) + density(x - 1, 2)/100)**8*density(x, 2)**(-7), x))/7",
         "sampled_gaussian_renyi(8, 1/100, 1/2)",
@@ -57,8 +65,14 @@ VALUES = [
 
 EXTREMA = [
     ("infimum(z/10 + log(10**5)/(z - 1), z, 1, oo)", "1/10 + 2*sqrt(log(10**5)/10)"),
-    ("infimum(z*10**9 + log(10**5)/(z - 1), z, 1, oo)", "10**9 + 2*sqrt(log(10**5)*10**9)"),
-    ("infimum(z/10**9 + log(10**5)/(z - 1), z, 1, oo)", "10**(-9) + 2*sqrt(log(10**5)/10**9)"),
+    (
+        "infimum(z*10**9 + log(10**5)/(z - 1), z, 1, oo)",
+        "10**9 + 2*sqrt(log(10**5)*10**9)",
+    ),
+    (
+        "infimum(z/10**9 + log(10**5)/(z - 1), z, 1, oo)",
+        "10**(-9) + 2*sqrt(log(10**5)/10**9)",
+    ),
     ("infimum(z, z, sqrt(2), oo)", "sqrt(2)"),
     ("infimum(max(z, 1/z), z, 0, oo)", "1"),
     ("infimum(z*log(z), z, 0, oo)", "-exp(-1)"),
@@ -81,12 +95,21 @@ WIDE = [
 ]
 
 REFUSED = [
-    ("infimum(-z, z, 1, oo)", "the infimum of -z over 1 < z < oo: no bound of its formula is known for all z"),
+    (
+        "infimum(-z, z, 1, oo)",
+        "the infimum of -z over 1 < z < oo: no bound of its formula is known for all z",
+    ),
     ("supremum(z**2, z, 0, oo)", "no bound of its formula is known"),
     ("infimum(log(z - 2), z, 1, oo)", "its formula has no value at z = 1.00391"),
     ("infimum(z, z, 2, 1)", "no number lies between 2 and 1"),
-    ("infimum(infimum(z*t, t, 1, 2), z, 1, 2)", "infimums that depend on z have no certain bounds"),
-    ("infimum(integral(exp(-z*x), x, 0, 1), z, 1, 2)", "integrals that depend on z have no certain bounds"),
+    (
+        "infimum(infimum(z*t, t, 1, 2), z, 1, 2)",
+        "infimums that depend on z have no certain bounds",
+    ),
+    (
+        "infimum(integral(exp(-z*x), x, 0, 1), z, 1, 2)",
+        "integrals that depend on z have no certain bounds",
+    ),
     ("infimum(gamma(z), z, 0, oo)", "how gamma grows is not known"),
     ("integral(1/x, x, 1, oo)", "the integral of 1/x over x from 1 to oo: it diverges"),
     ("integral(1/x, x, 0, 1)", "it diverges"),
@@ -108,7 +131,9 @@ REFUSED = [
 
 
 @for_each(("text", "expected"), [*VALUES, *EXTREMA, *WIDE, *REFUSED])
-def test_certified_values_hold_known_ones_or_are_refused_by_name(text: str, expected: str) -> None:
+def test_certified_values_hold_known_ones_or_are_refused_by_name(
+    text: str, expected: str
+) -> None:
     if (text, expected) in REFUSED:
         with pytest.raises(EvaluationError, match=expected):
             value(text)
@@ -118,13 +143,17 @@ def test_certified_values_hold_known_ones_or_are_refused_by_name(text: str, expe
     assert result.overlaps(exact)
     if (text, expected) in WIDE:
         return
-    assert exact == 0 or result.rel_accuracy_bits() >= (40 if (text, expected) in EXTREMA else 50)
+    assert exact == 0 or result.rel_accuracy_bits() >= (
+        40 if (text, expected) in EXTREMA else 50
+    )
     above = f"{expected} + abs({expected})/10**9 + 10**(-30)"
     assert holds(parse_relation(f"{text} < {above}"), {}) is True
     assert holds(parse_relation(f"{above} <= {text}"), {}) is False
 
 
-def test_what_forgets_a_part_of_the_range_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_forgets_a_part_of_the_range_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """An integral without its tail, and an infimum on a grid, which would refute what one narrow range makes true."""
     with monkeypatch.context() as patch:
         patch.setattr(integrals, "_tail_of", lambda envelope, start: arb(0))
@@ -133,11 +162,15 @@ def test_what_forgets_a_part_of_the_range_is_noticed(monkeypatch: pytest.MonkeyP
     claim = parse_relation(needle.format(12))
     assert holds(claim, {}) is not False
     monkeypatch.setattr(ExtremumValue, "_lower_inside", _on_grid)
-    assert holds(parse_relation(needle.format(13)), {}) is False, "a grid refutes what is true at 1/3"
+    assert holds(parse_relation(needle.format(13)), {}) is False, (
+        "a grid refutes what is true at 1/3"
+    )
 
 
 def _on_grid(extremum: ExtremumValue, env: dict[str, Any], cell: Any) -> arb | None:
     """Return the smallest value at the ends and in the middle of a cell: a bound at these numbers only."""
-    points = [end for end in (cell.left, (cell.left + cell.right) / 2, cell.right) if end > 0]
+    points = [
+        end for end in (cell.left, (cell.left + cell.right) / 2, cell.right) if end > 0
+    ]
     values = [extremum._at_number(env, cell.half, point) for point in points]
     return min((known.lower() for known in values if known is not None), default=None)

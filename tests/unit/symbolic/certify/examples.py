@@ -40,7 +40,11 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 def certified(key: str) -> Certified:
     """The first verdict of a claim that has a certificate: the stored one, unless something has changed since."""
     specs = load_specs()
-    return next(one for one in certify_claims(specs, [specs.claim(key)], tenth=OTHERS) if one.text is not None)
+    return next(
+        one
+        for one in certify_claims(specs, [specs.claim(key)], tenth=OTHERS)
+        if one.text is not None
+    )
 
 
 def certificate_of(key: str) -> Any:

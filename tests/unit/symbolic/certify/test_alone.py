@@ -28,7 +28,10 @@ def test_it_refuses_and_says_where(tmp_path: Path) -> None:
     path.write_text(json.dumps(data))
     found = check_alone(path)
     assert found.returncode == 1
-    assert "refused: changed.json: tran2022:lemma-12-count: body does not reach the claim" in found.stdout
+    assert (
+        "refused: changed.json: tran2022:lemma-12-count: body does not reach the claim"
+        in found.stdout
+    )
 
 
 def test_the_two_programs_are_short() -> None:

@@ -24,10 +24,17 @@ NUMBERS = ("0", "-1", "101/100", "7")
 def short_certificates() -> list[Any]:
     """Certificates of printed statements, the shortest ones first, with a left side in the record."""
     found: list[Any] = []
-    for file in sorted(CERTIFICATES.glob("*-printed.json"), key=lambda path: (path.stat().st_size, path.name)):
+    for file in sorted(
+        CERTIFICATES.glob("*-printed.json"),
+        key=lambda path: (path.stat().st_size, path.name),
+    ):
         data = json.loads(file.read_text())
         statement = data["statement"]
-        if statement["relation"] in TURNED and statement["body"] and not statement["quantity"]:
+        if (
+            statement["relation"] in TURNED
+            and statement["body"]
+            and not statement["quantity"]
+        ):
             found.append(data)
         if len(found) == CLAIMS:
             break
@@ -48,7 +55,8 @@ def changed_records(data: Any, paper: Any) -> Iterator[tuple[str, Any]]:
     statement = data["statement"]
     claim = statement["claim"].partition(":")[2]
     record = paper.claims[claim]
-    if "lhs" not in record or "let" in record:  # the domain of a symbol that ``let`` defines bounds other letters
+    # the domain of a symbol that ``let`` defines bounds other letters
+    if "lhs" not in record or "let" in record:
         return
     worse = "-" if record["relation"] in {"<=", "<"} else "+"
     for name, fields in {
@@ -59,10 +67,18 @@ def changed_records(data: Any, paper: Any) -> Iterator[tuple[str, Any]]:
     }.items():
         yield name, ({**paper.claims, claim: {**record, **fields}}, paper.domains)
     for letter in statement["letters"]:
-        conditions = " ".join(record.get("requires", []))  # a bound that they imply may go
-        if letter in paper.domains and paper.domains[letter][1] and not re.search(rf"\b{letter}\b", conditions):
+        # a bound that they imply may go
+        conditions = " ".join(record.get("requires", []))
+        if (
+            letter in paper.domains
+            and paper.domains[letter][1]
+            and not re.search(rf"\b{letter}\b", conditions)
+        ):
             kind, _ = paper.domains[letter]
-            yield f"no bounds of {letter}", (paper.claims, {**paper.domains, letter: (kind, [])})
+            yield (
+                f"no bounds of {letter}",
+                (paper.claims, {**paper.domains, letter: (kind, [])}),
+            )
         if paper.domains.get(letter, ("",))[0] == "integer":
             real = "real", paper.domains[letter][1]
             yield f"a real {letter}", (paper.claims, {**paper.domains, letter: real})
@@ -85,16 +101,26 @@ def test_a_changed_record_is_not_proved_by_its_certificate() -> None:
     assert accepted == []
 
 
-def places_of_numbers(data: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def places_of_numbers(
+    data: Any, place: tuple[Any, ...] = ()
+) -> Iterator[tuple[Any, ...]]:
     """Where a certificate has numbers."""
     if isinstance(data, list) and data[:1] == ["q"]:
         yield place
-    pairs = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    pairs = (
+        data.items()
+        if isinstance(data, dict)
+        else enumerate(data)
+        if isinstance(data, list)
+        else ()
+    )
     for key, part in pairs:
         yield from places_of_numbers(part, (*place, key))
 
 
-def test_a_certificate_with_another_number_is_refused_but_where_the_number_is_not_needed() -> None:
+def test_a_certificate_with_another_number_is_refused_but_where_the_number_is_not_needed() -> (
+    None
+):
     """The statement that is printed is the record's in any case."""
     records, drawn = reader().Records(bundled_specs()), random.Random(40)
     tried = refused = 0

@@ -56,7 +56,11 @@ def put(data: Any, old: Any, new: Any) -> Any:
 def no_end(name: str) -> Change:
     def change(data: Any) -> None:
         one = lemma(data, name)
-        kept = [c for c in one["conditions"] if "t" not in k.letters_in(k.condition(c, ())[2]) or "mechanisms" not in c]
+        kept = [
+            c
+            for c in one["conditions"]
+            if "t" not in k.letters_in(k.condition(c, ())[2]) or "mechanisms" not in c
+        ]
         assert len(kept) == len(one["conditions"]) - 1
         one["conditions"] = kept
 
@@ -67,13 +71,18 @@ def shorter(data: Any) -> None:
     """The fact leaves the last mechanism out, and all that is said of it does."""
     one = lemma(data, "lemma one-output-more")
     one["premises"] = put(one["premises"], "mechanisms", LAST)
-    one["body"] = [item if item["by"] == ["whole"] else put(item, "mechanisms", LAST) for item in one["body"]]
+    one["body"] = [
+        item if item["by"] == ["whole"] else put(item, "mechanisms", LAST)
+        for item in one["body"]
+    ]
 
 
 def longer(data: Any) -> None:
     """The statement is about one mechanism more than the fact."""
     statement, more = data["statement"], ["+", "mechanisms", ["q", "1"]]
-    item = next(item for item in statement["body"] if item["by"][:2] == ["instance", "lemma"])
+    item = next(
+        item for item in statement["body"] if item["by"][:2] == ["instance", "lemma"]
+    )
     for part, key in ((statement, "lhs"), (statement, "rhs"), (item, "is")):
         part[key] = put(part[key], "mechanisms", more)
     item["by"][3]["t"] = more
@@ -82,7 +91,10 @@ def longer(data: Any) -> None:
 def about_the_step(data: Any) -> None:
     """The fact is about so many mechanisms as the step has outputs, and that number is what the induction is over."""
     one = lemma(data, "lemma one-output-more")
-    one |= {key: put(one[key], "mechanisms", ["+", "t", ["q", "1"]]) for key in ("premises", "body")}
+    one |= {
+        key: put(one[key], "mechanisms", ["+", "t", ["q", "1"]])
+        for key in ("premises", "body")
+    }
     fact = next(iter(one["premises"].values()))
     fact["conditions"] = []
 
@@ -104,5 +116,7 @@ def test_it_is_given_the_tower_property_alone() -> None:
         (about_the_step, "t is what a premise is about"),
     ],
 )
-def test_nothing_follows_beyond_the_mechanisms_that_the_fact_is_about(change: Change, why: str) -> None:
+def test_nothing_follows_beyond_the_mechanisms_that_the_fact_is_about(
+    change: Change, why: str
+) -> None:
     assert why in after(change)

@@ -7,13 +7,26 @@ import pytest
 from dpverify.symbolic.certify.checker import k
 from tests.for_each import for_each
 from tests.unit.symbolic.certify.examples import refusal
-from tests.unit.symbolic.certify.test_false_certificates import ONE, TWO, ZERO, certificate, minus, power, q
+from tests.unit.symbolic.certify.test_false_certificates import (
+    ONE,
+    TWO,
+    ZERO,
+    certificate,
+    minus,
+    power,
+    q,
+)
 
 LETTERS: dict[str, Any] = {
     "x": "real", "y": "real", "n": "integer", "m": "integer", "u": "vector", "w": "vector", "X": "random",
     "g": "sequence", "h": "sequence", "b": "bits",
 }  # fmt: skip
-POSITIVE, NONNEGATIVE, NOT_0, N = ["<", ZERO, "x"], ["<=", ZERO, "x"], ["!=", "x", ZERO], ["<=", ZERO, "n"]
+POSITIVE, NONNEGATIVE, NOT_0, N = (
+    ["<", ZERO, "x"],
+    ["<=", ZERO, "x"],
+    ["!=", "x", ZERO],
+    ["<=", ZERO, "n"],
+)
 OVER, AT_1, HALF = power("x", q("-1")), ["apply", "g", ONE], q("1/2")
 
 
@@ -32,7 +45,12 @@ def total(body: Any, lo: Any, hi: Any, index: str = "i") -> Any:
 
 def deep(*last: str) -> Any:
     """A sum over i in a sum over j up to m in one over k up to n."""
-    return total(total(total(["apply", "g", "i", *last], ZERO, "n"), ZERO, "m", "j"), ZERO, "n", "k")
+    return total(
+        total(total(["apply", "g", "i", *last], ZERO, "n"), ZERO, "m", "j"),
+        ZERO,
+        "n",
+        "k",
+    )
 
 
 def ints(*names: str) -> Any:
@@ -42,12 +60,36 @@ def ints(*names: str) -> Any:
 #: A certificate, some words of its refusal, and one that is accepted, if there is such.
 CASES: dict[str, tuple[Any, str, Any]] = {
     "one over 0": (same(OVER), "a power may be undefined", same(OVER, NOT_0)),
-    "one over 0 in a function": (same(["floor", OVER]), "a power may", same(["floor", OVER], NOT_0)),
-    "one over 0 on the left": (equal(["*", ZERO, OVER], ZERO), "a power may", equal(["*", ZERO, OVER], ZERO, NOT_0)),
-    "one over 0 on the right": (equal(ZERO, ["*", ZERO, OVER]), "a power may", equal(ZERO, ["*", ZERO, OVER], NOT_0)),
-    "a root": (same(power("x", HALF)), "a power may", same(power("x", HALF), NONNEGATIVE)),
-    "a root of what is not 0": (same(power("x", HALF), NOT_0), "a power may", same(power("x", HALF), POSITIVE)),
-    "a real power": (same(power("x", "y"), ["<=", ZERO, "y"]), "a power may", same(power("x", "y"), POSITIVE)),
+    "one over 0 in a function": (
+        same(["floor", OVER]),
+        "a power may",
+        same(["floor", OVER], NOT_0),
+    ),
+    "one over 0 on the left": (
+        equal(["*", ZERO, OVER], ZERO),
+        "a power may",
+        equal(["*", ZERO, OVER], ZERO, NOT_0),
+    ),
+    "one over 0 on the right": (
+        equal(ZERO, ["*", ZERO, OVER]),
+        "a power may",
+        equal(ZERO, ["*", ZERO, OVER], NOT_0),
+    ),
+    "a root": (
+        same(power("x", HALF)),
+        "a power may",
+        same(power("x", HALF), NONNEGATIVE),
+    ),
+    "a root of what is not 0": (
+        same(power("x", HALF), NOT_0),
+        "a power may",
+        same(power("x", HALF), POSITIVE),
+    ),
+    "a real power": (
+        same(power("x", "y"), ["<=", ZERO, "y"]),
+        "a power may",
+        same(power("x", "y"), POSITIVE),
+    ),
     "a real power of 0": (
         same(power("x", "y"), NONNEGATIVE),
         "a power may",
@@ -58,10 +100,26 @@ CASES: dict[str, tuple[Any, str, Any]] = {
         "a power may",
         same(power("x", "y"), POSITIVE),
     ),
-    "a whole power": (same(power("x", "n")), "a power may", same(power("x", "n"), NOT_0)),
-    "a whole power of 0": (same(power("x", "n"), NONNEGATIVE), "a power may", same(power("x", "n"), N)),
-    "a whole power that is not 0": (same(power("x", "n"), ["!=", "n", ZERO]), "a power may", same(power("x", "n"), N)),
-    "a logarithm of a negative": (same(["log", "x"], NOT_0), "a logarithm may", same(["log", "x"], POSITIVE)),
+    "a whole power": (
+        same(power("x", "n")),
+        "a power may",
+        same(power("x", "n"), NOT_0),
+    ),
+    "a whole power of 0": (
+        same(power("x", "n"), NONNEGATIVE),
+        "a power may",
+        same(power("x", "n"), N),
+    ),
+    "a whole power that is not 0": (
+        same(power("x", "n"), ["!=", "n", ZERO]),
+        "a power may",
+        same(power("x", "n"), N),
+    ),
+    "a logarithm of a negative": (
+        same(["log", "x"], NOT_0),
+        "a logarithm may",
+        same(["log", "x"], POSITIVE),
+    ),
     "a floor that may be 0": (
         same(["log", ["floor", "x"]], POSITIVE),
         "a logarithm may",
@@ -88,15 +146,31 @@ CASES: dict[str, tuple[Any, str, Any]] = {
         same(total("i", ZERO, "n")),
     ),
     "an endless sum": (same(total(power(TWO, "i"), ZERO, "oo")), "may diverge", None),
-    "an endless sum of ones": (same(total("x", ZERO, "oo")), "does not hold its index", None),
+    "an endless sum of ones": (
+        same(total("x", ZERO, "oo")),
+        "does not hold its index",
+        None,
+    ),
     "half a line": (
         same(["integral", "v", ZERO, "oo", ["exp", ["*", q("-1"), "v"]]]),
         "only integrals over all reals",
         None,
     ),
-    "indices of sums that are alike": (equal(deep("j", "k"), deep("k", "j")), "does not reach", same(deep("j", "k"))),
-    "0 where it is not": (equal("x", ZERO, NOT_0), "does not reach", equal("x", ZERO, ["=", "x", ZERO])),
-    "0 where it is not above": (equal("x", ZERO, ["<=", "x", ZERO]), "does not reach", equal("x", "x")),
+    "indices of sums that are alike": (
+        equal(deep("j", "k"), deep("k", "j")),
+        "does not reach",
+        same(deep("j", "k")),
+    ),
+    "0 where it is not": (
+        equal("x", ZERO, NOT_0),
+        "does not reach",
+        equal("x", ZERO, ["=", "x", ZERO]),
+    ),
+    "0 where it is not above": (
+        equal("x", ZERO, ["<=", "x", ZERO]),
+        "does not reach",
+        equal("x", "x"),
+    ),
     "a function of any sign": (
         certificate(LETTERS, ZERO, "<=", AT_1),
         "does not reach",
@@ -118,28 +192,85 @@ CASES: dict[str, tuple[Any, str, Any]] = {
         equal(["floor", power("n", TWO)], power("n", TWO)),
     ),
     "a power below 1": (
-        equal(["floor", power("n", "m")], power("n", "m"), ["!=", "n", ZERO], ["!=", "m", ZERO]),
+        equal(
+            ["floor", power("n", "m")],
+            power("n", "m"),
+            ["!=", "n", ZERO],
+            ["!=", "m", ZERO],
+        ),
         "does not reach",
         equal(["floor", power("n", "m")], power("n", "m"), ["<=", ZERO, "m"]),
     ),
-    "a number as a function": (same(["apply", "x", ONE]), "x is not declared as a function", same(AT_1)),
-    "the norm of a number": (same(["norm", "x"]), "norm of what is not random", same(["norm", "u"])),
-    "the norm of a sum with a number": (same(["norm", ["+", "u", "x"]]), "no number", same(["norm", ["+", "u", "w"]])),
+    "a number as a function": (
+        same(["apply", "x", ONE]),
+        "x is not declared as a function",
+        same(AT_1),
+    ),
+    "the norm of a number": (
+        same(["norm", "x"]),
+        "norm of what is not random",
+        same(["norm", "u"]),
+    ),
+    "the norm of a sum with a number": (
+        same(["norm", ["+", "u", "x"]]),
+        "no number",
+        same(["norm", ["+", "u", "w"]]),
+    ),
     "a vector and what is random": (
         same(["norm", ["+", "u", "X"]]),
         "no number",
         same(["moment", ["+", "X", "X"], ONE]),
     ),
-    "a product of vectors": (same(["norm", ["*", "u", "w"]]), "no number", same(["norm", ["*", "x", "u"]])),
-    "a function of a vector": (same(["norm", ["floor", "u"]]), "no number", same(["norm", ["*", q("-1"), "u"]])),
-    "the larger of two vectors": (same(["norm", ["max", "u", "w"]]), "no number", same(["norm", "w"])),
-    "vectors alone have inner products": (same(["inner", "u", "x"]), "inner of what", same(["inner", "u", "w"])),
-    "a moment has one of them": (same(["moment", "X", "X"]), "moment of what", same(["moment", "X", ONE])),
-    "a kind that there is not": (certificate({"x": "complex"}, "x", "=", "x"), "no complex", None),
-    "a name that is an index": (certificate({"%0": "integer"}, "%0", "=", "%0"), "'%0' is no letter", None),
-    "an assumption that is no relation": (same("n", ["integer", "n"]), "only relations can be assumed", None),
-    "a relation that there is not": (certificate(LETTERS, "x", "~", "x"), "'~' is no relation", None),
-    "a condition that there is not": (same("x", ["even", "n"]), "'even' is no condition", None),
+    "a product of vectors": (
+        same(["norm", ["*", "u", "w"]]),
+        "no number",
+        same(["norm", ["*", "x", "u"]]),
+    ),
+    "a function of a vector": (
+        same(["norm", ["floor", "u"]]),
+        "no number",
+        same(["norm", ["*", q("-1"), "u"]]),
+    ),
+    "the larger of two vectors": (
+        same(["norm", ["max", "u", "w"]]),
+        "no number",
+        same(["norm", "w"]),
+    ),
+    "vectors alone have inner products": (
+        same(["inner", "u", "x"]),
+        "inner of what",
+        same(["inner", "u", "w"]),
+    ),
+    "a moment has one of them": (
+        same(["moment", "X", "X"]),
+        "moment of what",
+        same(["moment", "X", ONE]),
+    ),
+    "a kind that there is not": (
+        certificate({"x": "complex"}, "x", "=", "x"),
+        "no complex",
+        None,
+    ),
+    "a name that is an index": (
+        certificate({"%0": "integer"}, "%0", "=", "%0"),
+        "'%0' is no letter",
+        None,
+    ),
+    "an assumption that is no relation": (
+        same("n", ["integer", "n"]),
+        "only relations can be assumed",
+        None,
+    ),
+    "a relation that there is not": (
+        certificate(LETTERS, "x", "~", "x"),
+        "'~' is no relation",
+        None,
+    ),
+    "a condition that there is not": (
+        same("x", ["even", "n"]),
+        "'even' is no condition",
+        None,
+    ),
     "another schema": (same("x") | {"schema": 1}, "the schema is not 3", same("x")),
 }
 
@@ -186,5 +317,15 @@ def test_what_is_no_expression_is_refused(name: str) -> None:
 @for_each("why", ["on a function", "on a sum"])
 def test_what_is_assumed_of_more_than_one_letter_of_its_own_is_named(why: str) -> None:
     said = {"on a function": AT_1, "on a sum": minus("z", "x")}[why]
-    local = {"letters": {"g": "sequence", "z": "real"}, "conditions": [[">=", said, ZERO]]}
-    assert len(k.given_in(certificate({"x": "real"}, "x", "<=", "x", statement={"local": local}))) == 1
+    local = {
+        "letters": {"g": "sequence", "z": "real"},
+        "conditions": [[">=", said, ZERO]],
+    }
+    assert (
+        len(
+            k.given_in(
+                certificate({"x": "real"}, "x", "<=", "x", statement={"local": local})
+            )
+        )
+        == 1
+    )

@@ -25,8 +25,12 @@ POSITIVE, NONNEGATIVE, NOT_0 = ["<", ZERO, "x"], ["<=", ZERO, "x"], ["!=", "x", 
 HALF, OVER = q("1/2"), power("x", q("-1"))
 
 
-def proof(lhs: Any, relation: str, rhs: Any, *conditions: Any, facts: Any, **parts: Any) -> Any:
-    return certificate(LETTERS, lhs, relation, rhs, *conditions, **body(*facts), **parts)
+def proof(
+    lhs: Any, relation: str, rhs: Any, *conditions: Any, facts: Any, **parts: Any
+) -> Any:
+    return certificate(
+        LETTERS, lhs, relation, rhs, *conditions, **body(*facts), **parts
+    )
 
 
 def noted(given: Any, *conditions: Any, **parts: Any) -> Any:
@@ -43,7 +47,9 @@ def split_series(*facts: Any) -> Any:
     one, other = power(HALF, "i"), power(q("2/3"), "i")
     parts = [["sum", "i", ZERO, "oo", term] for term in (one, other)]
     whole = ["sum", "i", ZERO, "oo", ["+", one, other]]
-    return noted_all(*facts, fact("=", minus(minus(whole, parts[0]), parts[1]), "combine", [], []))
+    return noted_all(
+        *facts, fact("=", minus(minus(whole, parts[0]), parts[1]), "combine", [], [])
+    )
 
 
 def noted_all(*facts: Any) -> Any:
@@ -53,14 +59,25 @@ def noted_all(*facts: Any) -> Any:
 def ranged(other: Any) -> Any:
     """That sums up to a number of terms n - i are not negative, from n - i >= 0 for i up to n."""
     gap, lo = minus("n", "i"), ZERO
-    within = {"within": "n", "facts": [fact(">=", minus("n", "%0"), "combine", [], [["1", [minus("n", "%0")]]])]}
+    within = {
+        "within": "n",
+        "facts": [
+            fact(">=", minus("n", "%0"), "combine", [], [["1", [minus("n", "%0")]]])
+        ],
+    }
     total = ["sum", "i", lo, other, gap]
-    used = fact(">=", total, *rule("sum-termwise", f=["i", ZERO], g=["i", gap], lo=lo, hi=other))
+    used = fact(
+        ">=", total, *rule("sum-termwise", f=["i", ZERO], g=["i", gap], lo=lo, hi=other)
+    )
     return proof(ZERO, "<=", total, facts=[within, used])
 
 
-def cited(letters: Any, lhs: Any, relation: str, rhs: Any, *conditions: Any, facts: Any = ()) -> dict[str, Any]:
-    lemma = certificate(letters, lhs, relation, rhs, *conditions, **body(*facts))["statement"]
+def cited(
+    letters: Any, lhs: Any, relation: str, rhs: Any, *conditions: Any, facts: Any = ()
+) -> dict[str, Any]:
+    lemma = certificate(letters, lhs, relation, rhs, *conditions, **body(*facts))[
+        "statement"
+    ]
     return {"lemmas": [lemma | {"name": "lemma"}]}
 
 
@@ -70,10 +87,17 @@ def use(relation: str, gap: Any, **where: Any) -> Any:
 
 def of_gaussian(value: str, **kinds: Any) -> Any:
     """What a lemma says of the moments of one Gaussian vector, of another."""
-    own, moment = {"d": "integer", "v": "real", "Z": ["gaussian", "d", "v"]}, ["moment", "Z", ONE]
-    used = use("=", minus(["moment", "Y", ONE], ["moment", "Y", ONE]), d="n", v=value, Z="Y")
+    own, moment = (
+        {"d": "integer", "v": "real", "Z": ["gaussian", "d", "v"]},
+        ["moment", "Z", ONE],
+    )
+    used = use(
+        "=", minus(["moment", "Y", ONE], ["moment", "Y", ONE]), d="n", v=value, Z="Y"
+    )
     letters = LETTERS | {"Y": ["gaussian", "n", "x"]} | kinds
-    return certificate(letters, ZERO, "<=", ONE, **body(used), **cited(own, moment, "=", moment))
+    return certificate(
+        letters, ZERO, "<=", ONE, **body(used), **cited(own, moment, "=", moment)
+    )
 
 
 def second_moment(dimension: Any, variance: Any, letter: str = "Z") -> Any:
@@ -92,7 +116,14 @@ def apart(name: str, s: Any) -> Any:
 
 def halved(kind: str) -> Any:
     """That a number is not above 0, from the same of its half."""
-    used = fact(">=", ["*", q("-1/2"), "z"], "instance", "induction", "z", {"z": ["*", HALF, "z"]})
+    used = fact(
+        ">=",
+        ["*", q("-1/2"), "z"],
+        "instance",
+        "induction",
+        "z",
+        {"z": ["*", HALF, "z"]},
+    )
     gap = ["*", q("-1"), "z"]
     last = fact(">=", gap, "combine", [], [["2", [["*", q("-1/2"), "z"]]]])
     split = {"split": gap, "then": [], "else": [used, last], "is": [">=", gap]}
@@ -112,7 +143,10 @@ def defined(lhs: Any, relation: str, rhs: Any, letters: Any = None) -> Any:
     return certificate(LETTERS, "x", "<=", "x", statement={"premises": {"p": said}})
 
 
-LINE, FLOOR_GAP = minus(["exp", ["*", q("-1"), "x"]], minus(ONE, "x")), ["+", ["floor", "x"], ONE, ["*", q("-1"), "x"]]
+LINE, FLOOR_GAP = (
+    minus(["exp", ["*", q("-1"), "x"]], minus(ONE, "x")),
+    ["+", ["floor", "x"], ONE, ["*", q("-1"), "x"]],
+)
 POLE = minus(["exp", ["*", q("-1"), OVER]], minus(ONE, OVER))
 WHOLE_FLOOR = cited({"k": "integer"}, ["floor", "k"], "=", "k")
 RATIO = power(HALF, ["+", "%0", "%0", ONE])
@@ -174,7 +208,11 @@ CASES: dict[str, tuple[Any, str, Any]] = {
         "not what it is said",
         None,
     ),
-    "a floor that is something else": (noted(fact(">", "x", "fraction", "x")), "something else", None),
+    "a floor that is something else": (
+        noted(fact(">", "x", "fraction", "x")),
+        "something else",
+        None,
+    ),
     "a fraction is not 0": (
         noted(fact("=", FLOOR_GAP, "fraction", "x")),
         "it is positive",
@@ -196,11 +234,31 @@ CASES: dict[str, tuple[Any, str, Any]] = {
         noted(series(power(HALF, "i"), HALF)),
     ),
     "a ratio above 1": (noted(series(power(TWO, "i"), TWO)), "not in [0, 1)", None),
-    "a ratio that changes": (noted(series(power(HALF, power("i", TWO)), RATIO)), "the ratio changes", None),
-    "a sum that ends": (noted(series(power(HALF, "i"), HALF, "n"), ["<=", ZERO, "n"]), "no series", None),
-    "a letter that is no series": (noted(fact("converges", "x", "ratio", HALF)), "no series", None),
+    "a ratio that changes": (
+        noted(series(power(HALF, power("i", TWO)), RATIO)),
+        "the ratio changes",
+        None,
+    ),
+    "a sum that ends": (
+        noted(series(power(HALF, "i"), HALF, "n"), ["<=", ZERO, "n"]),
+        "no series",
+        None,
+    ),
+    "a letter that is no series": (
+        noted(fact("converges", "x", "ratio", HALF)),
+        "no series",
+        None,
+    ),
     "convergence by another way": (
-        noted(fact("converges", ["sum", "i", ZERO, "oo", power(TWO, "i")], "combine", [], [])),
+        noted(
+            fact(
+                "converges",
+                ["sum", "i", ZERO, "oo", power(TWO, "i")],
+                "combine",
+                [],
+                [],
+            )
+        ),
         "does not prove that",
         None,
     ),
@@ -209,7 +267,11 @@ CASES: dict[str, tuple[Any, str, Any]] = {
         "does not prove",
         None,
     ),
-    "a series taken apart": (split_series(series(power(HALF, "i"), HALF)), "not what it is said", None),
+    "a series taken apart": (
+        split_series(series(power(HALF, "i"), HALF)),
+        "not what it is said",
+        None,
+    ),
     "places of another difference": (
         noted(fact("=", "x", "congruent", "h", "h", "y", "y")),
         "not this difference",
@@ -221,8 +283,16 @@ CASES: dict[str, tuple[Any, str, Any]] = {
         noted(fact("=", minus("x", "x"), "congruent", "h", "h", "x", "x")),
     ),
     "a fact of another range": (ranged("m"), "condition 0 is not known", ranged("n")),
-    "a fact of a vector": (noted(fact("=", minus("u", "u"), "combine", [], [])), "no number", None),
-    "a relation that there is not": (noted(fact("<=", "x", "combine", [], [])), "no relation to 0", None),
+    "a fact of a vector": (
+        noted(fact("=", minus("u", "u"), "combine", [], [])),
+        "no number",
+        None,
+    ),
+    "a relation that there is not": (
+        noted(fact("<=", "x", "combine", [], [])),
+        "no relation to 0",
+        None,
+    ),
     "a rule the other way": (
         noted(fact(">=", ["*", q("-1"), LINE], *rule("one-minus-exp", x="x"))),
         "another thing",
@@ -233,23 +303,53 @@ CASES: dict[str, tuple[Any, str, Any]] = {
         "a power may be undefined",
         noted(fact(">=", POLE, *rule("one-minus-exp", x=OVER)), NOT_0),
     ),
-    "a rule of one letter more": (noted(fact(">=", LINE, *rule("one-minus-exp", x="x", y="y"))), "need values", None),
-    "a rule of a vector": (noted(fact(">=", LINE, *rule("one-minus-exp", x="u"))), "u is no real", None),
+    "a rule of one letter more": (
+        noted(fact(">=", LINE, *rule("one-minus-exp", x="x", y="y"))),
+        "need values",
+        None,
+    ),
+    "a rule of a vector": (
+        noted(fact(">=", LINE, *rule("one-minus-exp", x="u"))),
+        "u is no real",
+        None,
+    ),
     "a rule of vectors by numbers": (
-        noted(fact(">=", minus(["*", NORM, NORM], ["inner", "u", "u"]), *rule("cauchy-schwarz", u="x", w="u"))),
+        noted(
+            fact(
+                ">=",
+                minus(["*", NORM, NORM], ["inner", "u", "u"]),
+                *rule("cauchy-schwarz", u="x", w="u"),
+            )
+        ),
         "is no vector",
         None,
     ),
     "a rule that declares": (
-        noted(fact(">=", "x", *rule("bernstein", a=ZERO, b="x", x=HALF, low=ZERO, high=ONE))),
+        noted(
+            fact(
+                ">=", "x", *rule("bernstein", a=ZERO, b="x", x=HALF, low=ZERO, high=ONE)
+            )
+        ),
         "is not checked here",
         None,
     ),
     "a rule of a whole number": (
-        noted(fact(">=", minus(power(TWO, "x"), ["+", "x", ONE]), *rule("power-of-two-grows", k="x")), NONNEGATIVE),
+        noted(
+            fact(
+                ">=",
+                minus(power(TWO, "x"), ["+", "x", ONE]),
+                *rule("power-of-two-grows", k="x"),
+            ),
+            NONNEGATIVE,
+        ),
         "not known to be an integer",
         noted(
-            fact(">=", minus(power(TWO, "n"), ["+", "n", ONE]), *rule("power-of-two-grows", k="n")), ["<=", ZERO, "n"]
+            fact(
+                ">=",
+                minus(power(TWO, "n"), ["+", "n", ONE]),
+                *rule("power-of-two-grows", k="n"),
+            ),
+            ["<=", ZERO, "n"],
         ),
     ),
     "a lemma of a whole number": (
@@ -258,34 +358,68 @@ CASES: dict[str, tuple[Any, str, Any]] = {
         noted(use("=", minus("n", ["floor", "n"]), k="n"), **WHOLE_FLOOR),
     ),
     "a lemma of what is random": (
-        noted(use("=", ZERO, X="u"), **cited({"X": "random"}, ["moment", "X", ONE], "=", ["moment", "X", ONE])),
+        noted(
+            use("=", ZERO, X="u"),
+            **cited({"X": "random"}, ["moment", "X", ONE], "=", ["moment", "X", ONE]),
+        ),
         "is no random",
         None,
     ),
     "a lemma of bits": (
-        noted(use(">=", ["apply", "g", ONE], c="g"), **cited({"c": "bits"}, ZERO, "<=", ["apply", "c", ONE])),
+        noted(
+            use(">=", ["apply", "g", ONE], c="g"),
+            **cited({"c": "bits"}, ZERO, "<=", ["apply", "c", ONE]),
+        ),
         "g is no function",
         None,
     ),
-    "a lemma of a Gaussian": (of_gaussian("y"), "Z is declared otherwise", of_gaussian("x")),
-    "a Gaussian of another variance": (second_moment("n", "y"), "condition 0 is not known", second_moment("n", "x")),
-    "a Gaussian of another dimension": (second_moment(ONE, "x"), "condition 0 is not known", second_moment("n", "x")),
+    "a lemma of a Gaussian": (
+        of_gaussian("y"),
+        "Z is declared otherwise",
+        of_gaussian("x"),
+    ),
+    "a Gaussian of another variance": (
+        second_moment("n", "y"),
+        "condition 0 is not known",
+        second_moment("n", "x"),
+    ),
+    "a Gaussian of another dimension": (
+        second_moment(ONE, "x"),
+        "condition 0 is not known",
+        second_moment("n", "x"),
+    ),
     "a random vector that is declared like a Gaussian": (
         second_moment("n", "x", "R"),
         "condition 0 is not known",
         second_moment("n", "x"),
     ),
-    "positions of another number's bits": (apart("b", "m"), "condition 0 is not known", apart("b", "n")),
+    "positions of another number's bits": (
+        apart("b", "m"),
+        "condition 0 is not known",
+        apart("b", "n"),
+    ),
     "an induction over real numbers": (halved("real"), "smaller integer", None),
-    "an induction upwards": (descent(["+", "n", ONE], ["<=", ZERO, "n"]), "smaller integer", None),
+    "an induction upwards": (
+        descent(["+", "n", ONE], ["<=", ZERO, "n"]),
+        "smaller integer",
+        None,
+    ),
     "an induction without a start": (descent(minus("n", ONE)), "smaller integer", None),
     "an induction with letters of its own": (
         descent(minus("n", ONE), local={"letters": {"z": "real"}, "conditions": []}),
         "about other letters",
         None,
     ),
-    "a definition that is a bound": (defined(AT_T, "<=", "x"), "says what a function is", defined(AT_T, "=", "x")),
-    "a definition of no function": (defined(["+", AT_T, ONE], "=", "x"), "says what a function is", None),
+    "a definition that is a bound": (
+        defined(AT_T, "<=", "x"),
+        "says what a function is",
+        defined(AT_T, "=", "x"),
+    ),
+    "a definition of no function": (
+        defined(["+", AT_T, ONE], "=", "x"),
+        "says what a function is",
+        None,
+    ),
     "a definition of any function": (
         defined(AT_T, "=", "x", {"t": "integer", "g": "sequence"}),
         "says what a function",

@@ -21,13 +21,31 @@ def power(a: Any, b: Any) -> Any:
     return ["^", a, b]
 
 
-def certificate(letters: dict[str, Any], lhs: Any, relation: str, rhs: Any, *conditions: Any, **parts: Any) -> Any:
+def certificate(
+    letters: dict[str, Any],
+    lhs: Any,
+    relation: str,
+    rhs: Any,
+    *conditions: Any,
+    **parts: Any,
+) -> Any:
     """A certificate whose chain is one link, with some facts before it."""
-    said = {"name": "example", "claim": "paper:example", "reading": {}, "variant": "printed", "quantity": ""}
+    said = {
+        "name": "example",
+        "claim": "paper:example",
+        "reading": {},
+        "variant": "printed",
+        "quantity": "",
+    }
     said |= {"letters": letters, "conditions": list(conditions)}
     said |= {"lhs": lhs, "relation": relation, "rhs": rhs, "premises": {}, "body": []}
     said |= {"local": {"letters": {}, "conditions": []}}
-    data = {"schema": 3, "table": [], "lemmas": [], "statement": said | parts.pop("statement", {})} | parts
+    data = {
+        "schema": 3,
+        "table": [],
+        "lemmas": [],
+        "statement": said | parts.pop("statement", {}),
+    } | parts
     return sealed(data)
 
 
@@ -110,11 +128,21 @@ def rule(name: str, **where: Any) -> list[Any]:
 PAIR = {"n": WHOLE, "k": WHOLE}
 CHOOSE, FOLLOWING = ["binomial", "n", "k"], ["binomial", "n", ["+", "k", ONE]]
 NEXT = ["*", CHOOSE, minus("n", "k"), power(["+", "k", ONE], q("-1"))]
-LEAK = {"within": "n", "facts": [fact(">=", "n", "combine", [], [["1", [minus("n", "%0")]], ["1", ["%0"]]])]}
+LEAK = {
+    "within": "n",
+    "facts": [
+        fact(">=", "n", "combine", [], [["1", [minus("n", "%0")]], ["1", ["%0"]]])
+    ],
+}
 SQUARED = power(power("x", TWO), HALF)
-UNIT_BELL = fact("=", minus(bell("v"), ONE), *rule("gaussian-integral", s=ONE, k=ZERO, c=ZERO))
+UNIT_BELL = fact(
+    "=", minus(bell("v"), ONE), *rule("gaussian-integral", s=ONE, k=ZERO, c=ZERO)
+)
 SERIES = ["sum", "i", ZERO, "oo", power("x", "i")]
-ROOTS, TERMS = (["sum", "i", ZERO, "n", term] for term in (power(power(["+", "x", "i"], TWO), HALF), ["+", "x", "i"]))
+ROOTS, TERMS = (
+    ["sum", "i", ZERO, "n", term]
+    for term in (power(power(["+", "x", "i"], TWO), HALF), ["+", "x", "i"])
+)
 
 
 def identity(expr: Any) -> Any:
@@ -122,9 +150,20 @@ def identity(expr: Any) -> Any:
     return fact("=", expr, "combine", [], [])
 
 
-def cases(by: Any, then: tuple[Any, ...], other: tuple[Any, ...], relation: str = ">=", expr: Any = ONE) -> Any:
+def cases(
+    by: Any,
+    then: tuple[Any, ...],
+    other: tuple[Any, ...],
+    relation: str = ">=",
+    expr: Any = ONE,
+) -> Any:
     """Two cases that show a fact, by default one which needs none."""
-    return {"split": by, "then": list(then), "else": list(other), "is": [relation, expr]}
+    return {
+        "split": by,
+        "then": list(then),
+        "else": list(other),
+        "is": [relation, expr],
+    }
 
 
 FACTS: dict[str, Any] = {
@@ -290,4 +329,7 @@ def test_the_density_of_a_normal_number_integrates_to_1() -> None:
 def test_a_false_fact_is_refused(name: str) -> None:
     assert refusal(FACTS[name])
     assert "malformed" not in refusal(FACTS[name])
-    assert "no way to prove" not in refusal(FACTS[name]) or name == "a method that does not exist"
+    assert (
+        "no way to prove" not in refusal(FACTS[name])
+        or name == "a method that does not exist"
+    )

@@ -17,7 +17,12 @@ from tests.for_each import for_each
 
 KINDS = {"x": "real", "y": "real", "n": "integer", "m": "integer"}
 NUMBERS = ["-2", "-1", "0", "1", "2", "3", "1/2", "-1/2", "3/2", "4", "8", "12"]
-EXPONENTS: list[Any] = [*(["q", t] for t in ("2", "-1", "1/2", "-2", "3", "-1/2")), "n", "m", ["+", "n", "m"]]
+EXPONENTS: list[Any] = [
+    *(["q", t] for t in ("2", "-1", "1/2", "-2", "3", "-1/2")),
+    "n",
+    "m",
+    ["+", "n", "m"],
+]
 UNARY = ("exp", "log", "floor", "sqrt", "abs", "log2")
 DIGITS, TINY = 260, mpf(10) ** -200
 
@@ -52,7 +57,10 @@ def value(e: Any, point: dict[str, Any]) -> Any:
         first, last = (int(nint(value(end, point))) for end in (lo, hi))
         if last - first > 20:
             raise TooLarge
-        return sum((value(body, {**point, index: mpf(n)}) for n in range(first, last + 1)), mpf(0))
+        return sum(
+            (value(body, {**point, index: mpf(n)}) for n in range(first, last + 1)),
+            mpf(0),
+        )
     values = [value(arg, point) for arg in args]
     if op == "*":
         product = mpf(1)
@@ -71,30 +79,74 @@ def value(e: Any, point: dict[str, Any]) -> Any:
 
 def expression(rng: Random, depth: int, indices: tuple[str, ...] = ()) -> Any:
     if depth == 0 or rng.random() < 0.12:
-        return ["q", rng.choice(NUMBERS)] if rng.random() < 0.3 else rng.choice([*KINDS, *indices, *indices])
-    op = rng.choice(["+", "+", "*", "*", "*", "^", "^", "^", "^", *UNARY, "max", "min", "mod", "sum"])
+        return (
+            ["q", rng.choice(NUMBERS)]
+            if rng.random() < 0.3
+            else rng.choice([*KINDS, *indices, *indices])
+        )
+    op = rng.choice(
+        [
+            "+",
+            "+",
+            "*",
+            "*",
+            "*",
+            "^",
+            "^",
+            "^",
+            "^",
+            *UNARY,
+            "max",
+            "min",
+            "mod",
+            "sum",
+        ]
+    )
     if op == "sum" and len(indices) < 2:
         index = "ij"[len(indices)]
-        ends = rng.choice([["q", "0"], ["q", "1"], "m", *indices]), rng.choice(["n", ["+", "n", "m"], ["q", "9"]])
+        ends = (
+            rng.choice([["q", "0"], ["q", "1"], "m", *indices]),
+            rng.choice(["n", ["+", "n", "m"], ["q", "9"]]),
+        )
         return ["sum", index, *ends, expression(rng, depth - 1, (*indices, index))]
     if op == "^" and rng.random() < 0.5:
         return ["^", expression(rng, depth - 1, indices), rng.choice(EXPONENTS)]
     count = 1 if op in UNARY else 2
-    return ["*" if op == "sum" else op, *(expression(rng, depth - 1, indices) for _ in range(count))]
+    return [
+        "*" if op == "sum" else op,
+        *(expression(rng, depth - 1, indices) for _ in range(count)),
+    ]
 
 
 def conditions(rng: Random) -> list[Any]:
     zero = ["q", "0"]
-    found = [[rng.choice([">=", ">", "<", "!="]), letter, zero] for letter in KINDS if rng.random() < 0.75]
-    more = (["<=", "x", ["q", "1"]], ["<=", "y", "x"], ["<=", "m", "n"], ["<", ["*", "x", "y"], zero])
+    found = [
+        [rng.choice([">=", ">", "<", "!="]), letter, zero]
+        for letter in KINDS
+        if rng.random() < 0.75
+    ]
+    more = (
+        ["<=", "x", ["q", "1"]],
+        ["<=", "y", "x"],
+        ["<=", "m", "n"],
+        ["<", ["*", "x", "y"], zero],
+    )
     return found + [one for one in more if rng.random() < 0.3]
 
 
 def points(rng: Random, scope: Any) -> list[dict[str, Any]]:
-    tests = {">=": lambda v: v >= 0, ">": lambda v: v > 0, "!=": lambda v: v != 0, "=": lambda v: v == 0}
+    tests = {
+        ">=": lambda v: v >= 0,
+        ">": lambda v: v > 0,
+        "!=": lambda v: v != 0,
+        "=": lambda v: v == 0,
+    }
     found: list[dict[str, Any]] = []
     for _ in range(200):
-        point = {n: mpf(rng.randint(-3, 4) if kind == "integer" else rng.randint(-12, 12)) for n, kind in KINDS.items()}
+        point = {
+            n: mpf(rng.randint(-3, 4) if kind == "integer" else rng.randint(-12, 12))
+            for n, kind in KINDS.items()
+        }
         point |= {name: point[name] / 4 for name in ("x", "y")}
         if all(tests[relation](value(e, point)) for relation, e in scope.facts):
             found.append(point)
@@ -107,11 +159,20 @@ def test_forms_have_the_values_of_their_expressions(seed: int) -> None:
     with mp.workdps(DIGITS):
         for _ in range(12):
             local: dict[str, Any] = {"letters": {}, "conditions": []}
-            data = {"letters": KINDS, "conditions": conditions(rng), "local": local, "premises": {}}
-            scope = k.Proof(k.Checker([]), data | {"lhs": "x", "relation": "=", "rhs": "x"}).scope
+            data = {
+                "letters": KINDS,
+                "conditions": conditions(rng),
+                "local": local,
+                "premises": {},
+            }
+            scope = k.Proof(
+                k.Checker([]), data | {"lhs": "x", "relation": "=", "rhs": "x"}
+            ).scope
             where = points(rng, scope)
             for _ in range(20):
-                compared += compare(scope, k.read(expression(rng, rng.randint(2, 4))), where)
+                compared += compare(
+                    scope, k.read(expression(rng, rng.randint(2, 4))), where
+                )
     assert compared > 500
 
 
@@ -140,8 +201,15 @@ def compare(scope: Any, expr: Any, where: list[dict[str, Any]]) -> int:
 def test_a_whole_power_of_roots_of_a_product_is_taken_apart(times: int) -> None:
     """The letter x is negative, so that 1/sqrt(-x) is a root of a product; its square is -1/x."""
     local: dict[str, Any] = {"letters": {}, "conditions": []}
-    data = {"letters": {"x": "real"}, "conditions": [["<", "x", ["q", "0"]]], "local": local, "premises": {}}
-    scope = k.Proof(k.Checker([]), data | {"lhs": "x", "relation": "=", "rhs": "x"}).scope
+    data = {
+        "letters": {"x": "real"},
+        "conditions": [["<", "x", ["q", "0"]]],
+        "local": local,
+        "premises": {},
+    }
+    scope = k.Proof(
+        k.Checker([]), data | {"lhs": "x", "relation": "=", "rhs": "x"}
+    ).scope
     root = scope.form(k.read(["^", ["*", ["q", "-1"], "x"], ["q", "-1/2"]]))
     whole = k.read(["*", ["q", str((-1) ** times)], ["^", "x", ["q", str(-times)]]])
     assert reduce(scope.product, [root] * (2 * times)) is scope.form(whole)

@@ -20,12 +20,26 @@ def test_a_premise_is_written_with_its_conditions_and_kinds() -> None:
     assert found["letters"] == {"x": "real", "n": "integer"}
     said = [[">=", "z", ONE], ["integer", "n"], [">", "x", ZERO]]
     assert sorted(map(str, found["conditions"])) == sorted(map(str, said))
-    assert (found["lhs"], found["relation"], found["rhs"]) == ("x", "<=", ["*", "z", "n"])
+    assert (found["lhs"], found["relation"], found["rhs"]) == (
+        "x",
+        "<=",
+        ["*", "z", "n"],
+    )
     assert premise_data(premise, set())["letters"] == {}
 
 
 def test_what_is_assumed_of_letters_of_its_own_is_written() -> None:
     step = Step(Integer(1), "<=", "order", {"a": X, "b": Integer(1)})
-    chain = Derivation("own", "ours", {"x": real(0, 1, open_lo=True)}, (X <= Z,), X, (step,), local=("z",))
+    chain = Derivation(
+        "own",
+        "ours",
+        {"x": real(0, 1, open_lo=True)},
+        (X <= Z,),
+        X,
+        (step,),
+        local=("z",),
+    )
     found = local_part(chain, {"x"}, [X, Z], strict=True)
-    assert found == {"local": {"letters": {"z": "real"}, "conditions": [["<=", "x", "z"]]}}
+    assert found == {
+        "local": {"letters": {"z": "real"}, "conditions": [["<=", "x", "z"]]}
+    }

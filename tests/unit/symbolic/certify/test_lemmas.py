@@ -29,8 +29,15 @@ def grown(*conditions: Any, at: Any = ("+", "n", ["q", "-1"])) -> Any:
     less = ["+", "n", q("-1")]
     after = [fact(">=", less, "whole"), fact(">=", BEFORE, "instance", "induction", "n", {"n": list(at)}),
              fact(">=", GAP, "combine", [], [["2", [BEFORE]], ["1", [less]]])]  # fmt: skip
-    split = {"split": ["*", q("-1"), "n"], "then": first, "else": after, "is": [">=", GAP]}
-    return certificate(N, ["+", "n", ONE], "<=", power(TWO, "n"), *conditions, **body(split))
+    split = {
+        "split": ["*", q("-1"), "n"],
+        "then": first,
+        "else": after,
+        "is": [">=", GAP],
+    }
+    return certificate(
+        N, ["+", "n", ONE], "<=", power(TWO, "n"), *conditions, **body(split)
+    )
 
 
 def test_an_induction_needs_a_start_and_goes_down() -> None:
@@ -46,7 +53,9 @@ def test_an_induction_needs_a_start_and_goes_down() -> None:
 
 def test_an_induction_does_not_start_from_what_it_proves() -> None:
     used = fact(">=", q("-1"), "instance", "induction", "n", {"n": "n"})
-    assert "smaller integer" in refusal(certificate(N, ["+", "n", ONE], "<=", "n", ["<=", ZERO, "n"], **body(used)))
+    assert "smaller integer" in refusal(
+        certificate(N, ["+", "n", ONE], "<=", "n", ["<=", ZERO, "n"], **body(used))
+    )
 
 
 def series(ratio: Any) -> Any:
@@ -74,13 +83,21 @@ def with_name(value: Any = None) -> Any:
     """That s <= 1 for s = 4*y*(1 - y): of each s of which a lemma says that, a second lemma says it again."""
     start = ["*", q("4"), "y", minus(ONE, "y")]
     root = minus(["*", TWO, "y"], ONE)
-    squared = body(fact(">=", minus(ONE, start), "instance", "rule", "am-gm", halves(root)))
-    first = certificate({"y": "real"}, start, "<=", ONE, **squared)["statement"] | {"name": "first"}
-    second = certificate({"s": "real"}, "s", "<=", ONE, ["<=", "s", ONE])["statement"] | {"name": "second"}
+    squared = body(
+        fact(">=", minus(ONE, start), "instance", "rule", "am-gm", halves(root))
+    )
+    first = certificate({"y": "real"}, start, "<=", ONE, **squared)["statement"] | {
+        "name": "first"
+    }
+    second = certificate({"s": "real"}, "s", "<=", ONE, ["<=", "s", ONE])[
+        "statement"
+    ] | {"name": "second"}
     value = value or start
     facts = [fact(">=", minus(ONE, start), "instance", "lemma", "first", {"y": "y"}),
              fact(">=", minus(ONE, value), "instance", "lemma", "second", {"s": value})]  # fmt: skip
-    return certificate({"y": "real"}, value, "<=", ONE, lemmas=[first, second], **body(*facts))
+    return certificate(
+        {"y": "real"}, value, "<=", ONE, lemmas=[first, second], **body(*facts)
+    )
 
 
 def test_a_name_becomes_what_its_conditions_hold_of() -> None:
@@ -96,7 +113,11 @@ def test_a_name_becomes_what_its_conditions_hold_of() -> None:
 
 
 def test_premises_that_run_in_a_circle_stay_given() -> None:
-    seals: dict[str, dict[str, str | None]] = {"a": {"of b": "b"}, "b": {"of a": "a"}, "c": {}}
+    seals: dict[str, dict[str, str | None]] = {
+        "a": {"of b": "b"},
+        "b": {"of a": "a"},
+        "c": {},
+    }
     assert k.open_premises(seals, seals["a"]) == ["of b"]
     assert k.open_premises(seals, {"of c": "c"}) == []
     assert k.open_premises(seals, {"of d": "d", "fact": None}) == ["of d", "fact"]
@@ -110,9 +131,20 @@ def about_a_function(weight: Any = "a", kind: str = "definition") -> Any:
             "relation": "=", "rhs": "a"}  # fmt: skip
     at = ["apply", "g", ONE]
     first = fact("=", minus("a", at), "instance", "premise", "g", {"t": ONE})
-    lemma = certificate(letters, at, "<=", "a", statement={"premises": {"g": said}, "body": [first]})["statement"]
-    used = fact(">=", minus(weight, at), "instance", "lemma", "lemma", {"a": weight, "g": "g"})
-    return certificate({**letters, "b": "real"}, at, "<=", weight, lemmas=[lemma | {"name": "lemma"}], **body(used))
+    lemma = certificate(
+        letters, at, "<=", "a", statement={"premises": {"g": said}, "body": [first]}
+    )["statement"]
+    used = fact(
+        ">=", minus(weight, at), "instance", "lemma", "lemma", {"a": weight, "g": "g"}
+    )
+    return certificate(
+        {**letters, "b": "real"},
+        at,
+        "<=",
+        weight,
+        lemmas=[lemma | {"name": "lemma"}],
+        **body(used),
+    )
 
 
 def test_what_a_definition_is_about_stays_what_it_is() -> None:
@@ -144,7 +176,9 @@ def doubled(other: Any) -> Any:
 def test_an_induction_is_about_the_same_letters() -> None:
     assert "then does not reach" in refusal(doubled("x"))
     swapped = doubled(["*", TWO, "x"])
-    swapped["statement"]["body"][0]["then"] = swapped["statement"]["body"][0].pop("else")[1:]
+    swapped["statement"]["body"][0]["then"] = swapped["statement"]["body"][0].pop(
+        "else"
+    )[1:]
     swapped["statement"]["body"][0] |= {"split": minus("n", ONE), "else": []}
     assert "about other letters" in refusal(swapped)
 
@@ -152,14 +186,39 @@ def test_an_induction_is_about_the_same_letters() -> None:
 def test_no_induction_runs_over_what_a_premise_of_a_lemma_is_about() -> None:
     """That f(1) <= 1, from f(1) <= n of one n, on which f may depend."""
     letters, at = {**N, "f": "sequence"}, ["apply", "f", ONE]
-    said = {"name": "p", "kind": "claim", "letters": {}, "conditions": [], "lhs": at, "relation": "<=", "rhs": "n"}
+    said = {
+        "name": "p",
+        "kind": "claim",
+        "letters": {},
+        "conditions": [],
+        "lhs": at,
+        "relation": "<=",
+        "rhs": "n",
+    }
     first = fact(">=", minus("n", at), "instance", "premise", "p", {})
-    lemma = certificate(letters, at, "<=", "n", statement={"premises": {"p": said}, "body": [first]})["statement"]
+    lemma = certificate(
+        letters, at, "<=", "n", statement={"premises": {"p": said}, "body": [first]}
+    )["statement"]
     gap = minus(ONE, at)
-    before = fact(">=", gap, "instance", "induction", "n", {"n": minus("n", ONE), "f": "f"})
+    before = fact(
+        ">=", gap, "instance", "induction", "n", {"n": minus("n", ONE), "f": "f"}
+    )
     start = [fact(">=", minus(ONE, "n"), "whole"),
              fact(">=", minus("n", at), "instance", "lemma", "lemma", {"n": "n", "f": "f"}),
              fact(">=", gap, "combine", [], [["1", [minus("n", at)]], ["1", [minus(ONE, "n")]]])]  # fmt: skip
-    split = {"split": minus("n", TWO), "then": [before], "else": start, "is": [">=", gap]}
-    made = certificate(letters, at, "<=", ONE, ["<=", ONE, "n"], lemmas=[lemma | {"name": "lemma"}], **body(split))
+    split = {
+        "split": minus("n", TWO),
+        "then": [before],
+        "else": start,
+        "is": [">=", gap],
+    }
+    made = certificate(
+        letters,
+        at,
+        "<=",
+        ONE,
+        ["<=", ONE, "n"],
+        lemmas=[lemma | {"name": "lemma"}],
+        **body(split),
+    )
     assert refusal(made) == "an induction over what a premise is about"

@@ -56,7 +56,9 @@ def resealed(data: Any) -> Any:
 
 @for_each("seal", [lambda data: data, resealed], ids=["old seals", "new seals"])
 @for_each("name", NAMES)
-def test_a_malformed_certificate_is_refused_or_has_the_same_statement(name: str, seal: Callable[[Any], Any]) -> None:
+def test_a_malformed_certificate_is_refused_or_has_the_same_statement(
+    name: str, seal: Callable[[Any], Any]
+) -> None:
     data = json.loads((CERTIFICATES / f"{name}.json").read_bytes())
     records = records_of(bundled_specs())
     statement = records.bound(k.run(data, rules())).text
@@ -71,20 +73,34 @@ def test_a_malformed_certificate_is_refused_or_has_the_same_statement(name: str,
 
 
 NOT_CERTIFICATES = {
-    "a key that occurs twice": lambda text: text.replace('"schema": 3', '"schema": 2, "schema": 3', 1),
+    "a key that occurs twice": lambda text: text.replace(
+        '"schema": 3', '"schema": 2, "schema": 3', 1
+    ),
     "no number": lambda text: text.replace('"schema": 3', '"schema": 3, "x": NaN', 1),
-    "a number that is not finite": lambda text: text.replace('"schema": 3', '"schema": 3, "x": -Infinity', 1),
-    "a number with a point": lambda text: text.replace('"schema": 3', '"schema": 3.0', 1),
-    "an exponent": lambda text: text.replace('"schema": 3', '"schema": 3, "x": 1e400', 1),
-    "an integer of 5,000 digits": lambda text: text.replace('"schema": 3', f'"schema": 3, "x": {"9" * 5000}', 1),
+    "a number that is not finite": lambda text: text.replace(
+        '"schema": 3', '"schema": 3, "x": -Infinity', 1
+    ),
+    "a number with a point": lambda text: text.replace(
+        '"schema": 3', '"schema": 3.0', 1
+    ),
+    "an exponent": lambda text: text.replace(
+        '"schema": 3', '"schema": 3, "x": 1e400', 1
+    ),
+    "an integer of 5,000 digits": lambda text: text.replace(
+        '"schema": 3', f'"schema": 3, "x": {"9" * 5000}', 1
+    ),
     "an encoding that is none": lambda text: text.encode() + b"\xff",
     "more data": lambda text: f"{text} {{}}",
-    "depth": lambda text: text.replace('"schema": 3', f'"schema": 3, "x": {"[" * 50_000}{"]" * 50_000}', 1),
+    "depth": lambda text: text.replace(
+        '"schema": 3', f'"schema": 3, "x": {"[" * 50_000}{"]" * 50_000}', 1
+    ),
 }
 
 
 @for_each("name", NOT_CERTIFICATES)
-def test_json_that_can_be_read_in_two_ways_is_refused(name: str, tmp_path: Path) -> None:
+def test_json_that_can_be_read_in_two_ways_is_refused(
+    name: str, tmp_path: Path
+) -> None:
     file = tmp_path / f"{NAMES[0]}.json"
     text = json.dumps(json.loads((CERTIFICATES / file.name).read_bytes()))
     records = records_of(bundled_specs())
@@ -115,14 +131,24 @@ class Broken:
         raise self.error(key)
 
 
-ERRORS = (KeyError, TypeError, AttributeError, ZeroDivisionError, OverflowError, MemoryError, AssertionError)
+ERRORS = (
+    KeyError,
+    TypeError,
+    AttributeError,
+    ZeroDivisionError,
+    OverflowError,
+    MemoryError,
+    AssertionError,
+)
 
 
 @for_each("error", ERRORS)
 def test_whatever_a_certificate_causes_is_a_refusal(error: type[Exception]) -> None:
     with pytest.raises(k.Refused, match=f"malformed: {error.__name__}"):
         k.run(Broken(error), rules())
-    checker = k.run(json.loads((CERTIFICATES / f"{NAMES[0]}.json").read_bytes()), rules())
+    checker = k.run(
+        json.loads((CERTIFICATES / f"{NAMES[0]}.json").read_bytes()), rules()
+    )
     checker.statement.data = Broken(error)
     with pytest.raises(k.Refused, match=f"malformed: {error.__name__}"):
         records_of(bundled_specs()).bound(checker)

@@ -5,10 +5,21 @@ from typing import Any
 from dpverify.symbolic.certify.checker import k
 from tests.for_each import for_each
 from tests.unit.symbolic.certify.examples import refusal
-from tests.unit.symbolic.certify.test_false_certificates import ONE, TWO, ZERO, certificate, fact, power, q
+from tests.unit.symbolic.certify.test_false_certificates import (
+    ONE,
+    TWO,
+    ZERO,
+    certificate,
+    fact,
+    power,
+    q,
+)
 
 REALS = dict.fromkeys("GNdx", "real")
-LOG, SIGNS = ["log", "x"], [["<=", ZERO, "G"], ["<", ZERO, "N"], ["<", ZERO, "d"], ["<", ZERO, "x"]]
+LOG, SIGNS = (
+    ["log", "x"],
+    [["<=", ZERO, "G"], ["<", ZERO, "N"], ["<", ZERO, "d"], ["<", ZERO, "x"]],
+)
 LARGE = fact(">=", LOG, "instance", "rule", "log-monotone", {"a": ONE, "b": "x"})
 OVER_1, OVER_2 = ["<=", ONE, "x"], ["<=", TWO, "x"]
 
@@ -17,7 +28,11 @@ def order(lhs: Any, relation: str, rhs: Any, *conditions: Any, right: Any = ("1"
           hides: Any = ()) -> Any:  # fmt: skip
     """A certificate with the same weights for all terms."""
     terms = 1 + (lhs[0] == "+")
-    said = {"last": lhs, "known": list(known), "weights": [[list(right), list(bounded)]] * terms}
+    said = {
+        "last": lhs,
+        "known": list(known),
+        "weights": [[list(right), list(bounded)]] * terms,
+    }
     parts = {"order": said, "hides": list(hides), "body": [LARGE] if conditions else []}
     return certificate(REALS, lhs, relation, rhs, *SIGNS, *conditions, statement=parts)
 
@@ -25,7 +40,8 @@ def order(lhs: Any, relation: str, rhs: Any, *conditions: Any, right: Any = ("1"
 LOG_X = ["*", "x", LOG]
 LESS = [["*", "d", LOG], ["*", "N", LOG]]
 ROOTS = ["*", power("x", q("1/2")), power("N", q("1/2"))]
-CASES: dict[str, tuple[Any, Any]] = {  # one that is refused, and one like it that is accepted
+# one that is refused, and one like it that is accepted
+CASES: dict[str, tuple[Any, Any]] = {
     "O hides no logarithm": (order(LOG_X, "O", "x", OVER_1), order(LOG_X, "O~", "x", OVER_1)),
     "a logarithm is not near 0": (order("x", "O", LOG_X, OVER_1), order("x", "O", LOG_X, OVER_1, OVER_2)),
     "nor is it negative": (order(LOG_X, "O~", "x"), order(LOG_X, "O~", "x", OVER_1)),
@@ -88,7 +104,8 @@ def test_weights_prove_an_order(name: str) -> None:
 
 OVER_X = power("x", q("-1"))
 LOG_DX = ["log", ["*", "d", "x"]]
-REASONS: dict[str, tuple[Any, str]] = {  # one that would be accepted without a condition, or for another reason refused
+# one that would be accepted without a condition, or for another reason refused
+REASONS: dict[str, tuple[Any, str]] = {
     "weights below 0 that cancel": (
         order(["*", power("x", TWO), power("N", q("-1"))], "O", ["+", "x", "N"], OVER_1, right=["2", "-1"]),
         "are negative"

@@ -12,7 +12,11 @@ def test_what_is_computed_is_kept_until_a_fact_comes() -> None:
         return bool(scope.holds(relation, scope.form(x)))
 
     place = FactList(None, scope, [])
-    assert [place.cached(known, ">="), place.cached(known, ">="), place.cached(known, ">")] == [False, False, False]
+    assert [
+        place.cached(known, ">="),
+        place.cached(known, ">="),
+        place.cached(known, ">"),
+    ] == [False, False, False]
     assert asked == [">=", ">"]
     scope.learn(">=", x)
     assert [place.cached(known, ">="), place.cached(known, ">")] == [True, False]

@@ -15,7 +15,15 @@ from dpverify.ledger.load import bundled_specs
 from dpverify.symbolic.certify.checker import checker_file, k, reader, records_of, rules
 from tests.for_each import for_each
 from tests.unit.symbolic.certify.examples import CLAIMS, certified
-from tests.unit.symbolic.certify.test_false_certificates import body, certificate, fact, minus, power, rule, sealed
+from tests.unit.symbolic.certify.test_false_certificates import (
+    body,
+    certificate,
+    fact,
+    minus,
+    power,
+    rule,
+    sealed,
+)
 
 TWO = ["q", "2"]
 CLAIMS_FILE = """
@@ -92,7 +100,11 @@ BY_RULE = fact(">=", SQUARE, *rule("am-gm", a=HALF, b=MINUS_HALF))
 def specs(tmp_path: Path) -> Path:
     folder = tmp_path / "specs"
     (folder / "toy").mkdir(parents=True)
-    for name, text in (("claims", CLAIMS_FILE), ("verdicts", VERDICTS_FILE), ("definitions", DEFINITIONS_FILE)):
+    for name, text in (
+        ("claims", CLAIMS_FILE),
+        ("verdicts", VERDICTS_FILE),
+        ("definitions", DEFINITIONS_FILE),
+    ):
         (folder / "toy" / f"{name}.toml").write_text(text)
     return folder
 
@@ -104,7 +116,11 @@ def of(name: str, data: Any, **fields: Any) -> Any:
 
 
 def square(**fields: Any) -> Any:
-    return of("square", certificate({"y": "real"}, ["q", "0"], "<=", SQUARE, **body(BY_RULE)), **fields)
+    return of(
+        "square",
+        certificate({"y": "real"}, ["q", "0"], "<=", SQUARE, **body(BY_RULE)),
+        **fields,
+    )
 
 
 def refused(data: Any, specs: Path) -> str:
@@ -120,11 +136,20 @@ def test_what_a_quantity_without_a_definition_is_said_to_be_is_given() -> None:
     assert list(k.given_in(square(quantity="variance"))) == ["variance is 0"]
 
 
-@pytest.mark.parametrize(("argued", "words"), [("", ""), ("argued = true", "another quantity")])
-def test_a_quantity_is_not_what_its_definition_only_argues(argued: str, words: str, specs: Path) -> None:
-    claims, definitions = specs / "toy" / "claims.toml", specs / "toy" / "definitions.toml"
+@pytest.mark.parametrize(
+    ("argued", "words"), [("", ""), ("argued = true", "another quantity")]
+)
+def test_a_quantity_is_not_what_its_definition_only_argues(
+    argued: str, words: str, specs: Path
+) -> None:
+    claims, definitions = (
+        specs / "toy" / "claims.toml",
+        specs / "toy" / "definitions.toml",
+    )
     claims.write_text(claims.read_text().replace('lhs = "0"', 'quantity = "loss"', 1))
-    definitions.write_text(f'{DEFINITIONS_FILE}[[definition]]\nname = "loss"\nformula = "0"\n{argued}\n')
+    definitions.write_text(
+        f'{DEFINITIONS_FILE}[[definition]]\nname = "loss"\nformula = "0"\n{argued}\n'
+    )
     assert words in refused(square(), specs)
     assert bool(refused(square(), specs)) == bool(argued)
 
@@ -143,19 +168,31 @@ def test_functions_that_certificates_lack_are_refused_and_not_read_as_letters(
     right: str, reason: str, specs: Path
 ) -> None:
     claims = specs / "toy" / "claims.toml"
-    claims.write_text(claims.read_text().replace('printed = "y**2"', f'printed = "{right}"', 1))
+    claims.write_text(
+        claims.read_text().replace('printed = "y**2"', f'printed = "{right}"', 1)
+    )
     assert reason in refused(square(), specs)
 
 
 def bounded(*conditions: Any, kind: str = "real") -> Any:
-    return of("bounded", certificate({"x": kind}, ["q", "1"], "<=", "x", ["<=", ["q", "1"], "x"], *conditions))
+    return of(
+        "bounded",
+        certificate(
+            {"x": kind}, ["q", "1"], "<=", "x", ["<=", ["q", "1"], "x"], *conditions
+        ),
+    )
 
 
 def solved(factor: str) -> Any:
     double = ["*", ["q", factor], "x"]
     terms = [[factor, [minus("x", TWO)]], [str(2 * int(factor) - 4), []]]
     used = fact(">=", minus(double, ["q", "4"]), "combine", [], terms)
-    return of("solved", certificate({"x": "real"}, ["q", "4"], "<=", double, ["<=", TWO, "x"], **body(used)))
+    return of(
+        "solved",
+        certificate(
+            {"x": "real"}, ["q", "4"], "<=", double, ["<=", TWO, "x"], **body(used)
+        ),
+    )
 
 
 def test_what_the_record_says_is_accepted(specs: Path) -> None:
@@ -167,15 +204,29 @@ def test_what_the_record_says_is_accepted(specs: Path) -> None:
 DIVISORS: dict[str, tuple[str, str, str]] = {
     "a divisor that can be 0": ("1/z", "z", ""),
     "no divisor that the record names": ("1/z", "", "not granted"),
-    "an expression by which nothing is divided": ("1/z", "z + 1", "not infinite where it is 0"),
-    "a side that is finite where the divisor is 0": ("min(1, 1/z)", "z", "not infinite where it is 0"),
-    "a divisor under a factor that can be 0": ("z*(1/z)", "z", "not infinite where it is 0"),
+    "an expression by which nothing is divided": (
+        "1/z",
+        "z + 1",
+        "not infinite where it is 0",
+    ),
+    "a side that is finite where the divisor is 0": (
+        "min(1, 1/z)",
+        "z",
+        "not infinite where it is 0",
+    ),
+    "a divisor under a factor that can be 0": (
+        "z*(1/z)",
+        "z",
+        "not infinite where it is 0",
+    ),
     "a divisor that can be below 0": ("1/y", "y", "not known to be at least 0"),
 }
 
 
 @for_each("name", DIVISORS)
-def test_where_a_divisor_of_the_record_is_0_nothing_is_claimed(name: str, specs: Path) -> None:
+def test_where_a_divisor_of_the_record_is_0_nothing_is_claimed(
+    name: str, specs: Path
+) -> None:
     """The certificate proves 0 <= 1/z, or of another letter, only where the letter is positive."""
     printed, divisor, words = DIVISORS[name]
     letter = "y" if "y" in printed else "z"
@@ -185,7 +236,9 @@ def test_where_a_divisor_of_the_record_is_0_nothing_is_claimed(name: str, specs:
     inverse = power(letter, ["q", "-1"])
     used = fact(">=", inverse, "combine", [], [["1", [inverse]]])
     positive = ["<", ["q", "0"], letter]
-    data = certificate({letter: "real"}, ["q", "0"], "<=", inverse, positive, **body(used))
+    data = certificate(
+        {letter: "real"}, ["q", "0"], "<=", inverse, positive, **body(used)
+    )
     why = refused(of("square", data), specs)
     assert words in why
     assert bool(words) == bool(why)
@@ -206,7 +259,10 @@ OTHERS: dict[str, tuple[Any, str]] = {
     "the amended statement": (square(variant="amended"), "another right side"),
     "a statement that nobody made": (square(variant="held"), "no statement"),
     "a reading that is none": (square(reading={"order": "fresh"}), "no reading"),
-    "a choice that is none": (square(claim="toy:read", reading={"order": "never"}), "no reading"),
+    "a choice that is none": (
+        square(claim="toy:read", reading={"order": "never"}),
+        "no reading",
+    ),
     "a quantity": (square(quantity="variance"), "another quantity"),
     "another definition of a symbol": (solved("3"), "another right side"),
 }
@@ -221,16 +277,29 @@ def test_another_statement_is_refused(name: str, specs: Path) -> None:
 def test_a_letter_of_the_statement_is_no_letter_of_the_proof(specs: Path) -> None:
     """For y >= 0 alone, y <= y**2 + y; as a letter of the proof, its sign is not listed among what is given."""
     data = of("square", certificate({}, ["q", "0"], "<=", SQUARE, **body(BY_RULE)))
-    data["statement"]["local"] = {"letters": {"y": "real"}, "conditions": [[">=", "y", ["q", "0"]]]}
-    assert "y of the statement is a letter of the proof alone" in refused(sealed(data), specs)
+    data["statement"]["local"] = {
+        "letters": {"y": "real"},
+        "conditions": [[">=", "y", ["q", "0"]]],
+    }
+    assert "y of the statement is a letter of the proof alone" in refused(
+        sealed(data), specs
+    )
 
 
 def defined(*others: Any) -> list[Any]:
     """The definitions of f as premises, and others."""
     step = ["apply", "f", minus("t", ["q", "1"])]
     said = {"kind": "definition", "letters": {}, "conditions": [], "relation": "="}
-    first = said | {"name": "f(1) = 7", "lhs": ["apply", "f", ["q", "1"]], "rhs": ["q", "7"]}
-    later = said | {"name": "f(t) = f(t-1) for t >= 2", "lhs": ["apply", "f", "t"], "rhs": step}
+    first = said | {
+        "name": "f(1) = 7",
+        "lhs": ["apply", "f", ["q", "1"]],
+        "rhs": ["q", "7"],
+    }
+    later = said | {
+        "name": "f(t) = f(t-1) for t >= 2",
+        "lhs": ["apply", "f", "t"],
+        "rhs": step,
+    }
     later |= {"letters": {"t": "integer"}, "conditions": [[">=", "t", TWO]]}
     return [first, later, *others]
 
@@ -242,7 +311,13 @@ def function(premises: list[Any]) -> Any:
     facts = [
         fact("=", first, "instance", "premise", "0", {}),
         fact("=", step, "instance", "premise", "1", {"t": TWO}),
-        fact("=", minus(["apply", "f", TWO], ["q", "7"]), "combine", [], [["1", [first]], ["1", [step]]]),
+        fact(
+            "=",
+            minus(["apply", "f", TWO], ["q", "7"]),
+            "combine",
+            [],
+            [["1", [first]], ["1", [step]]],
+        ),
     ]
     data = certificate({}, ["apply", "f", TWO], "=", ["q", "7"], **body(*facts))
     data["statement"]["premises"] = {str(i): one for i, one in enumerate(premises)}
@@ -259,7 +334,11 @@ def test_a_changed_definition_is_refused(name: str, specs: Path) -> None:
     """The certificate proves its statement from its own definition, which the record does not have."""
     file = specs / "toy" / "definitions.toml"
     text = file.read_text()
-    file.write_text(text.replace('"7"', '"8"') if name == "f(1) = 7" else text.replace("f(t-1)", "f(t-1) + 1"))
+    file.write_text(
+        text.replace('"7"', '"8"')
+        if name == "f(1) = 7"
+        else text.replace("f(t-1)", "f(t-1) + 1")
+    )
     assert "is not what the record says" in refused(function(defined()), specs)
 
 
@@ -267,7 +346,9 @@ Change = Callable[[Any], None]
 
 
 def _narrow(statement: Any) -> None:
-    statement["conditions"].append(["<=", next(iter(statement["letters"])), ["q", "1/7"]])
+    statement["conditions"].append(
+        ["<=", next(iter(statement["letters"])), ["q", "1/7"]]
+    )
 
 
 def _trivial(statement: Any) -> None:
@@ -279,15 +360,26 @@ def _variant(statement: Any) -> None:
 
 
 def _claim(statement: Any) -> None:
-    statement["claim"] = "tran2022:theorem-10" if "theorem-10" not in statement["claim"] else "wang2019:lemma-3-7"
+    statement["claim"] = (
+        "tran2022:theorem-10"
+        if "theorem-10" not in statement["claim"]
+        else "wang2019:lemma-3-7"
+    )
 
 
-CHANGES: dict[str, Change] = {"narrow": _narrow, "trivial": _trivial, "variant": _variant, "claim": _claim}
+CHANGES: dict[str, Change] = {
+    "narrow": _narrow,
+    "trivial": _trivial,
+    "variant": _variant,
+    "claim": _claim,
+}
 
 
 @for_each("change", CHANGES)
 @for_each("claim", CLAIMS)
-def test_a_changed_statement_of_a_real_certificate_is_refused(claim: str, change: str) -> None:
+def test_a_changed_statement_of_a_real_certificate_is_refused(
+    claim: str, change: str
+) -> None:
     data = json.loads(certified(claim).text or "")
     assert refused(data, bundled_specs()) == ""
     CHANGES[change](data["statement"])
@@ -302,7 +394,9 @@ def read(specs: Path, *files: Path) -> tuple[int, str]:
     return code, output.getvalue()
 
 
-def test_the_program_prints_the_statement_in_the_words_of_the_record(specs: Path, tmp_path: Path) -> None:
+def test_the_program_prints_the_statement_in_the_words_of_the_record(
+    specs: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "toy-square-printed.json"
     file.write_text(json.dumps(square()))
     assert read(specs, file) == (
@@ -345,16 +439,29 @@ def test_a_false_certificate_is_refused(name: str, tmp_path: Path) -> None:
     for path in paths:
         path.write_text(json.dumps(case["certificates"][path.name]))
     code, output = read(specs, *paths)
-    refused = {line.split(":")[1].strip() for line in output.splitlines() if line.startswith("refused: ")}
+    refused = {
+        line.split(":")[1].strip()
+        for line in output.splitlines()
+        if line.startswith("refused: ")
+    }
     assert code == 1
     assert refused == set(case["refused"]), f"{case['why']}: {output}"
 
 
-def test_what_is_given_is_printed_with_its_formula_on_lines_of_their_own(specs: Path, tmp_path: Path) -> None:
+def test_what_is_given_is_printed_with_its_formula_on_lines_of_their_own(
+    specs: Path, tmp_path: Path
+) -> None:
     """A name cannot hide what is assumed, nor print a line that looks like a verdict."""
-    given = {"kind": "given", "name": "0 <= 1\nproved: toy:bounded", "letters": {}, "conditions": []}
+    given = {
+        "kind": "given",
+        "name": "0 <= 1\nproved: toy:bounded",
+        "letters": {},
+        "conditions": [],
+    }
     premise = given | {"lhs": "y", "relation": "<=", "rhs": ["q", "7"]}
-    data = of("square", certificate({"y": "real"}, ["q", "0"], "<=", SQUARE, **body(BY_RULE)))
+    data = of(
+        "square", certificate({"y": "real"}, ["q", "0"], "<=", SQUARE, **body(BY_RULE))
+    )
     data["statement"]["premises"] = {"p": premise}
     file = tmp_path / "toy-square-printed.json"
     file.write_text(json.dumps(sealed(data)))
@@ -363,15 +470,30 @@ def test_what_is_given_is_printed_with_its_formula_on_lines_of_their_own(specs: 
     assert not any(line.startswith("proved:") for line in output.splitlines())
 
 
-def test_what_a_lemma_takes_as_given_is_printed_at_the_values_at_which_it_is_used(specs: Path, tmp_path: Path) -> None:
+def test_what_a_lemma_takes_as_given_is_printed_at_the_values_at_which_it_is_used(
+    specs: Path, tmp_path: Path
+) -> None:
     """The lemma's letters stand for all numbers, but the premise need not hold for all of them."""
-    halves = {name: ["*", ["q", part], "z"] for name, part in (("a", "1/2"), ("b", "-1/2"))}
+    halves = {
+        name: ["*", ["q", part], "z"] for name, part in (("a", "1/2"), ("b", "-1/2"))
+    }
     proof = body(fact(">=", power("z", TWO), *rule("am-gm", **halves)))
-    lemma = certificate({"z": "real"}, ["q", "0"], "<=", power("z", TWO), **proof)["statement"] | {"name": "lemma"}
+    lemma = certificate({"z": "real"}, ["q", "0"], "<=", power("z", TWO), **proof)[
+        "statement"
+    ] | {"name": "lemma"}
     premise = {"kind": "given", "name": "p", "letters": {}, "conditions": []}
-    lemma["premises"] = {"p": premise | {"lhs": "z", "relation": "<=", "rhs": ["q", "7"]}}
-    use = fact(">=", SQUARE, "instance", "lemma", "lemma", {"z": ["*", ["q", "-1"], "y"]})
-    data = of("square", certificate({"y": "real"}, ["q", "0"], "<=", SQUARE, lemmas=[lemma], **body(use)))
+    lemma["premises"] = {
+        "p": premise | {"lhs": "z", "relation": "<=", "rhs": ["q", "7"]}
+    }
+    use = fact(
+        ">=", SQUARE, "instance", "lemma", "lemma", {"z": ["*", ["q", "-1"], "y"]}
+    )
+    data = of(
+        "square",
+        certificate(
+            {"y": "real"}, ["q", "0"], "<=", SQUARE, lemmas=[lemma], **body(use)
+        ),
+    )
     file = tmp_path / "toy-square-printed.json"
     file.write_text(json.dumps(data))
     _, output = read(specs, file)
@@ -380,10 +502,20 @@ def test_what_a_lemma_takes_as_given_is_printed_at_the_values_at_which_it_is_use
 
 def test_a_given_premise_is_no_measured_claim(specs: Path, tmp_path: Path) -> None:
     """Its own name is printed, and not that of a claim that it bears."""
-    given = {"kind": "given", "name": "p", "measured": True, "letters": {"x": "real"}, "conditions": []}
-    data = of("square", certificate({"y": "real"}, ["q", "0"], "<=", SQUARE, **body(BY_RULE)))
+    given = {
+        "kind": "given",
+        "name": "p",
+        "measured": True,
+        "letters": {"x": "real"},
+        "conditions": [],
+    }
+    data = of(
+        "square", certificate({"y": "real"}, ["q", "0"], "<=", SQUARE, **body(BY_RULE))
+    )
     premise = given | {"claim": "toy:bounded", "reading": {}, "variant": "printed"}
-    data["statement"]["premises"] = {"p": premise | {"lhs": "x", "relation": "<=", "rhs": ["q", "7"]}}
+    data["statement"]["premises"] = {
+        "p": premise | {"lhs": "x", "relation": "<=", "rhs": ["q", "7"]}
+    }
     file = tmp_path / "toy-square-printed.json"
     file.write_text(json.dumps(sealed(data)))
     code, output = read(specs, file)
@@ -394,8 +526,12 @@ def test_a_given_premise_is_no_measured_claim(specs: Path, tmp_path: Path) -> No
 
 def test_a_name_that_holds_the_name_of_a_claim_is_refused(specs: Path) -> None:
     premise = {"kind": "given", "name": " toy:bounded", "letters": {}, "conditions": []}
-    data = of("square", certificate({"y": "real"}, ["q", "0"], "<=", SQUARE, **body(BY_RULE)))
-    data["statement"]["premises"] = {"p": premise | {"lhs": "y", "relation": "<=", "rhs": ["q", "7"]}}
+    data = of(
+        "square", certificate({"y": "real"}, ["q", "0"], "<=", SQUARE, **body(BY_RULE))
+    )
+    data["statement"]["premises"] = {
+        "p": premise | {"lhs": "y", "relation": "<=", "rhs": ["q", "7"]}
+    }
     assert "the name of a claim" in refused(sealed(data), specs)
 
 
@@ -409,7 +545,9 @@ def test_two_symbols_of_one_name_are_refused(specs: Path) -> None:
 
 UNREADABLE = {
     "deep": "[" * 100_000,
-    "deep expression": json.dumps({"schema": 3}).replace("3", '3, "table": ' + "[" * 900 + "]" * 900),
+    "deep expression": json.dumps({"schema": 3}).replace(
+        "3", '3, "table": ' + "[" * 900 + "]" * 900
+    ),
     "text": "no JSON",
     "number": "7",
     "earlier": json.dumps({"schema": 2}),
@@ -417,7 +555,9 @@ UNREADABLE = {
 
 
 @for_each("name", UNREADABLE)
-def test_a_file_that_is_no_certificate_is_refused(name: str, specs: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_no_certificate_is_refused(
+    name: str, specs: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "toy-square-printed.json"
     file.write_text(UNREADABLE[name])
     code, output = read(specs, file)
@@ -436,6 +576,8 @@ def test_a_file_under_another_name_is_refused(specs: Path, tmp_path: Path) -> No
 def test_the_programs_import_the_standard_library_and_flint_alone() -> None:
     files = [checker_file(), checker_file().with_name("read_statement.py")]
     lines = [line.strip() for file in files for line in file.read_text().splitlines()]
-    imports = {line.split()[1] for line in lines if line.startswith(("import ", "from "))}
+    imports = {
+        line.split()[1] for line in lines if line.startswith(("import ", "from "))
+    }
     own = {"check_certificate", "read_statement"}
     assert imports - own - sys.stdlib_module_names == {"flint"}

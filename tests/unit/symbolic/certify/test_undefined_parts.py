@@ -30,7 +30,9 @@ domain = "integer"
 arity = 1
 """
 SQUARE = power("y", q("2"))
-BY_RULE = fact(">=", SQUARE, *rule("am-gm", a=["*", q("1/2"), "y"], b=["*", q("-1/2"), "y"]))
+BY_RULE = fact(
+    ">=", SQUARE, *rule("am-gm", a=["*", q("1/2"), "y"], b=["*", q("-1/2"), "y"])
+)
 #: A formula, its value wherever it has one, and a condition under which it has; empty where there is none.
 FORMULAS: dict[str, tuple[str, str, str]] = {
     "a power times 0": ("0*x**(-1)", "0", "x > 0"),
@@ -84,7 +86,9 @@ def square(value: str, *conditions: Any) -> Any:
 def refusal(data: Any, folder: Path, claim: str, definitions: str = "") -> str:
     """Why a certificate is not accepted as one of a claim; empty if it is."""
     (folder / "toy").mkdir(exist_ok=True)
-    (folder / "toy" / "claims.toml").write_text(f'{SYMBOLS}[[claim]]\nid = "a"\n{claim}\n')
+    (folder / "toy" / "claims.toml").write_text(
+        f'{SYMBOLS}[[claim]]\nid = "a"\n{claim}\n'
+    )
     (folder / "toy" / "definitions.toml").write_text(definitions)
     try:
         reader().Records(folder).bound(k.run(sealed(data), rules()))
@@ -94,7 +98,9 @@ def refusal(data: Any, folder: Path, claim: str, definitions: str = "") -> str:
 
 
 @for_each("name", FORMULAS)
-def test_a_part_of_a_side_that_may_have_no_value_is_refused(name: str, tmp_path: Path) -> None:
+def test_a_part_of_a_side_that_may_have_no_value_is_refused(
+    name: str, tmp_path: Path
+) -> None:
     formula, value, condition = FORMULAS[name]
     claim = f'lhs = "0"\nrelation = "<="\nprinted = "y**2 + {formula}"'
     assert refusal(square(value), tmp_path, claim)
@@ -102,17 +108,31 @@ def test_a_part_of_a_side_that_may_have_no_value_is_refused(name: str, tmp_path:
     assert refusal(square(value), tmp_path, turned)
     if condition:
         given = square(value, PREFIX[condition])
-        given["statement"]["local"] = {"letters": {"f": "sequence"}, "conditions": []} if "f(" in formula else {}
-        given["statement"]["local"] = given["statement"]["local"] or {"letters": {}, "conditions": []}
+        given["statement"]["local"] = (
+            {"letters": {"f": "sequence"}, "conditions": []} if "f(" in formula else {}
+        )
+        given["statement"]["local"] = given["statement"]["local"] or {
+            "letters": {},
+            "conditions": [],
+        }
         assert refusal(given, tmp_path, f'{claim}\nrequires = ["{condition}"]') == ""
 
 
-def test_a_part_of_what_is_measured_that_may_have_no_value_is_refused(tmp_path: Path) -> None:
+def test_a_part_of_what_is_measured_that_may_have_no_value_is_refused(
+    tmp_path: Path,
+) -> None:
     """The definition of what is measured is the left side."""
     definition = '[[definition]]\nname = "cost"\nformula = "0*log(x)"\n'
     claim = 'quantity = "cost"\nrelation = "<="\nprinted = "y**2 + 1"'
-    assert "a logarithm may be undefined" in refusal(square("1"), tmp_path, claim, definition)
-    assert not refusal(square("1", PREFIX["x > 0"]), tmp_path, f'{claim}\nrequires = ["x > 0"]', definition)
+    assert "a logarithm may be undefined" in refusal(
+        square("1"), tmp_path, claim, definition
+    )
+    assert not refusal(
+        square("1", PREFIX["x > 0"]),
+        tmp_path,
+        f'{claim}\nrequires = ["x > 0"]',
+        definition,
+    )
 
 
 def test_a_part_of_a_symbol_that_may_have_no_value_is_refused(tmp_path: Path) -> None:
@@ -122,17 +142,32 @@ def test_a_part_of_a_symbol_that_may_have_no_value_is_refused(tmp_path: Path) ->
     assert "a power may be undefined" in refusal(data, tmp_path, claim)
 
 
-def test_a_part_of_a_definition_that_may_have_no_value_is_refused(tmp_path: Path) -> None:
+def test_a_part_of_a_definition_that_may_have_no_value_is_refused(
+    tmp_path: Path,
+) -> None:
     """The record says nothing of f(0): f(0) = 7 is not proven from f(t) = 7 + 0/t."""
     at = ["apply", "f", ZERO]
-    said = {"kind": "definition", "letters": {"t": "integer"}, "conditions": [], "relation": "=", "rhs": q("7")}
+    said = {
+        "kind": "definition",
+        "letters": {"t": "integer"},
+        "conditions": [],
+        "relation": "=",
+        "rhs": q("7"),
+    }
     words = {"name": "f(t) = 7 + 0/t", "lhs": ["apply", "f", "t"]}
     used = fact("=", minus(at, q("7")), "instance", "premise", "d", {"t": ZERO})
     data = certificate({}, at, "=", q("7"), **body(used))
     local = {"letters": {"f": "sequence"}, "conditions": []}
-    data["statement"] |= {"claim": "toy:a", "name": "toy:a", "premises": {"d": said | words}, "local": local}
+    data["statement"] |= {
+        "claim": "toy:a",
+        "name": "toy:a",
+        "premises": {"d": said | words},
+        "local": local,
+    }
     claim = 'lhs = "f(0)"\nrelation = "="\nprinted = "7"'
     record = '[[definition]]\nname = "f"\nat = "f(t)"\nletters = {t = {domain = "integer"}}\nformula = '
-    assert "a power may be undefined" in refusal(data, tmp_path, claim, f'{record}"7 + 0/t"\n')
+    assert "a power may be undefined" in refusal(
+        data, tmp_path, claim, f'{record}"7 + 0/t"\n'
+    )
     data["statement"]["premises"]["d"]["name"] = "f(t) = 7 + 0*t"
     assert refusal(data, tmp_path, claim, f'{record}"7 + 0*t"\n') == ""

@@ -8,7 +8,13 @@ from dpverify.symbolic.certify.judge import check_derivation
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.steps import Derivation, Step
 from dpverify.symbolic.expressions.functions import Moment
-from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Variable, integer, real
+from dpverify.symbolic.expressions.ranges import (
+    AnyVector,
+    GaussianNorm,
+    Variable,
+    integer,
+    real,
+)
 from tests.for_each import for_each
 
 D, V = Symbol("d", integer=True, positive=True), Symbol("v", nonnegative=True)
@@ -17,12 +23,18 @@ BOUND = sqrt(D) * sqrt(V)
 
 
 def gaussian_norm() -> Derivation:
-    variables: dict[str, Variable] = {"d": integer(1, 9), "v": real(0, 9), "X": GaussianNorm(D, V)}
+    variables: dict[str, Variable] = {
+        "d": integer(1, 9),
+        "v": real(0, 9),
+        "X": GaussianNorm(D, V),
+    }
     steps = (
         Step(sqrt(Moment(X, 2)), "<=", "jensen-sqrt", {"X": X}),
         Step(BOUND, "=", "gaussian-second-moment", {"X": X, "d": D, "v": V}),
     )
-    return Derivation("Jensen", "ours", variables, (), Moment(X, 1), steps, local=("X",))
+    return Derivation(
+        "Jensen", "ours", variables, (), Moment(X, 1), steps, local=("X",)
+    )
 
 
 @for_each(
@@ -34,10 +46,23 @@ def gaussian_norm() -> Derivation:
         (AnyVector(), False),
     ],
 )
-def test_the_law_of_a_letter_is_that_of_the_chain_that_is_cited(declared: Variable, proved: bool) -> None:
-    variables: dict[str, Variable] = {"d": integer(1, 9), "v": real(0, 9), "X": declared}
+def test_the_law_of_a_letter_is_that_of_the_chain_that_is_cited(
+    declared: Variable, proved: bool
+) -> None:
+    variables: dict[str, Variable] = {
+        "d": integer(1, 9),
+        "v": real(0, 9),
+        "X": declared,
+    }
     steps = (Step(BOUND, "<=", "premise", {}, ("norm",)),)
     chain = Derivation(
-        "cites", "ours", variables, (), Moment(X, 1), steps, {"norm": cite(gaussian_norm())}, local=("X",)
+        "cites",
+        "ours",
+        variables,
+        (),
+        Moment(X, 1),
+        steps,
+        {"norm": cite(gaussian_norm())},
+        local=("X",),
     )
     assert (check_derivation(chain, points=20).steps[1].status == "proved") is proved

@@ -9,7 +9,11 @@ from sympy import Lambda, Sum, Symbol, exp, log, sqrt
 from dpverify.ledger.results import Number
 from dpverify.symbolic.certify.certificates import certify_chain
 from dpverify.symbolic.certify.judge import check_derivation
-from dpverify.symbolic.derive.perturb import constants, perturbations, spaced_perturbations
+from dpverify.symbolic.derive.perturb import (
+    constants,
+    perturbations,
+    spaced_perturbations,
+)
 from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Step, premise_of
 from dpverify.symbolic.expressions.functions import HOLE, Inner, Log2, Norm
 from dpverify.symbolic.expressions.ranges import AnyVector, Variable, integer, real
@@ -30,7 +34,9 @@ VARIABLES: dict[str, Variable] = {
 }
 
 
-def chain(start: Any, *steps: Step, assumptions: tuple[Any, ...] = (), **more: Any) -> Derivation:
+def chain(
+    start: Any, *steps: Step, assumptions: tuple[Any, ...] = (), **more: Any
+) -> Derivation:
     variables: dict[str, Variable] = {**VARIABLES, **more.pop("variables", {})}
     return Derivation("chain", "ours", variables, assumptions, start, steps, **more)
 
@@ -38,15 +44,31 @@ def chain(start: Any, *steps: Step, assumptions: tuple[Any, ...] = (), **more: A
 def test_a_result_says_what_was_done() -> None:
     derivation = chain(
         1 - y,
-        Step(exp(-y), "<=", "one-minus-exp", {"x": y}, note="tangent", premises=("p:two",)),
+        Step(
+            exp(-y),
+            "<=",
+            "one-minus-exp",
+            {"x": y},
+            note="tangent",
+            premises=("p:two",),
+        ),
     )
     result = check_derivation(derivation, points=50)
     start, step = result.steps
     assert result.name == "chain"
     assert result.whose == "ours"
-    assert (start.expression, start.relation, start.rule, start.points) == ("1 - y", "", "start", 0)
+    assert (start.expression, start.relation, start.rule, start.points) == (
+        "1 - y",
+        "",
+        "start",
+        0,
+    )
     assert (step.expression, step.latex, step.relation) == ("exp(-y)", "e^{- y}", "<=")
-    assert (step.rule, step.premises, step.status) == ("one-minus-exp", ["p:two"], "proved")
+    assert (step.rule, step.premises, step.status) == (
+        "one-minus-exp",
+        ["p:two"],
+        "proved",
+    )
     assert 30 < step.points < 50, "points of one y count once"
     assert step.note == "tangent"
     assert isinstance(step.slack, Number)
@@ -55,8 +77,12 @@ def test_a_result_says_what_was_done() -> None:
 
 def test_the_same_seed_gives_the_same_result() -> None:
     derivation = chain(1 - y, Step(exp(-y), "<=", "one-minus-exp", {"x": y}))
-    assert check_derivation(derivation, points=40, seed=3) == check_derivation(derivation, points=40, seed=3)
-    first, second = (check_derivation(derivation, points=40, seed=s).steps[1].slack for s in (3, 4))
+    assert check_derivation(derivation, points=40, seed=3) == check_derivation(
+        derivation, points=40, seed=3
+    )
+    first, second = (
+        check_derivation(derivation, points=40, seed=s).steps[1].slack for s in (3, 4)
+    )
     assert first != second
 
 
@@ -76,14 +102,36 @@ def test_falling_chains() -> None:
         (2 * x * y + 1, Step(x**2 + y**2 + 1, "<=", "am-gm", {"a": x, "b": y}), ()),
         (6 * x * y, Step(3 * x**2 + 3 * y**2, "<=", "am-gm", {"a": x, "b": y}), ()),
         (-(x**2) - y**2, Step(-2 * x * y, "<=", "am-gm", {"a": x, "b": y}), ()),
-        (x * y, Step(r * x**2 / 2 + y**2 / (2 * r), "<=", "young", {"a": x, "b": y, "c": r}), ()),
-        (sqrt(y + r) * n, Step((sqrt(y) + sqrt(r)) * n, "<=", "sqrt-subadditive", {"a": y, "b": r}), ()),
-        (1 / (1 + exp(-y)), Step(1 / (2 - y), "<=", "one-minus-exp", {"x": y}), (y <= 1,)),
+        (
+            x * y,
+            Step(
+                r * x**2 / 2 + y**2 / (2 * r), "<=", "young", {"a": x, "b": y, "c": r}
+            ),
+            (),
+        ),
+        (
+            sqrt(y + r) * n,
+            Step((sqrt(y) + sqrt(r)) * n, "<=", "sqrt-subadditive", {"a": y, "b": r}),
+            (),
+        ),
+        (
+            1 / (1 + exp(-y)),
+            Step(1 / (2 - y), "<=", "one-minus-exp", {"x": y}),
+            (y <= 1,),
+        ),
         (log(1 + y), Step(y, "<=", "log-tangent", {"x": 1 + y}), ()),
         (1 + n * y, Step((1 + y) ** n, "<=", "bernoulli", {"x": y, "n": n}), ()),
         (y / (y + n), Step(1, "<=", "divide-by-larger", {"a": y, "b": n}), ()),
-        (exp(y**2), Step(exp(y), "<=", "power-decreasing", {"x": y, "p": 2, "q": 1}), (y <= 1,)),
-        (Sum(y**i, (i, 0, n)), Step(1 / (1 - y), "<=", "geometric-sum-bound", {"x": y, "m": n}), (y < 1,)),
+        (
+            exp(y**2),
+            Step(exp(y), "<=", "power-decreasing", {"x": y, "p": 2, "q": 1}),
+            (y <= 1,),
+        ),
+        (
+            Sum(y**i, (i, 0, n)),
+            Step(1 / (1 - y), "<=", "geometric-sum-bound", {"x": y, "m": n}),
+            (y < 1,),
+        ),
         (
             Sum(y**i * i, (i, 0, n)),
             Step(
@@ -96,16 +144,34 @@ def test_falling_chains() -> None:
         ),
         (
             2 * Sum(Sum(y**j, (j, 0, i)), (i, 0, n)),
-            Step(2 * Sum((1 - y ** (i + 1)) / (1 - y), (i, 0, n)), "=", "geometric-sum", {"x": y, "m": i + 1}),
+            Step(
+                2 * Sum((1 - y ** (i + 1)) / (1 - y), (i, 0, n)),
+                "=",
+                "geometric-sum",
+                {"x": y, "m": i + 1},
+            ),
             (y < 1,),
         ),
         (
             Sum(y**i, (i, 0, n)),
-            Step(n + 1, "<=", "sum-at-most", {"f": Lambda(i, y**i), "c": 1, "lo": 0, "hi": n}),
+            Step(
+                n + 1,
+                "<=",
+                "sum-at-most",
+                {"f": Lambda(i, y**i), "c": 1, "lo": 0, "hi": n},
+            ),
             (y <= 1,),
         ),
-        (sympy.Max(x, 1) + y, Step(sympy.Max(x, y + 1) + y, "<=", "order", {"a": 1, "b": y + 1}), ()),
-        (Log2(n) / 2, Step(Log2(2 * n) / 2, "<=", "log2-monotone", {"a": n, "b": 2 * n}), ()),
+        (
+            sympy.Max(x, 1) + y,
+            Step(sympy.Max(x, y + 1) + y, "<=", "order", {"a": 1, "b": y + 1}),
+            (),
+        ),
+        (
+            Log2(n) / 2,
+            Step(Log2(2 * n) / 2, "<=", "log2-monotone", {"a": n, "b": 2 * n}),
+            (),
+        ),
         (Log2(2 * n), Step(1 + Log2(n), "="), ()),
         (sqrt(4 * y**2 * n), Step(2 * y * sqrt(n), "="), ()),
         (sqrt(x**2), Step(sympy.Abs(x), "="), ()),
@@ -115,7 +181,9 @@ def test_falling_chains() -> None:
         (Sum(y * i, (i, 1, n)), Step(y * Sum(i + 1, (i, 0, n - 1)), "="), ()),
     ],
 )
-def test_steps_that_must_be_proved(start: Any, step: Step, assumptions: tuple[Any, ...]) -> None:
+def test_steps_that_must_be_proved(
+    start: Any, step: Step, assumptions: tuple[Any, ...]
+) -> None:
     result = check_derivation(chain(start, step, assumptions=assumptions), points=60)
     assert (result.steps[1].status, result.steps[1].note) == ("proved", "")
 
@@ -125,22 +193,38 @@ def test_vectors() -> None:
     vectors: dict[str, Variable] = {"u": AnyVector(3), "w": AnyVector(3)}
     square = chain(
         Norm(u + w) ** 2,
-        Step(Norm(u) ** 2 + 2 * Inner(u, w) + Norm(w) ** 2, "=", "norm-square", {"u": u, "w": w}),
-        Step(Norm(u) ** 2 + 2 * Norm(u) * Norm(w) + Norm(w) ** 2, "<=", "cauchy-schwarz", {"u": u, "w": w}),
+        Step(
+            Norm(u) ** 2 + 2 * Inner(u, w) + Norm(w) ** 2,
+            "=",
+            "norm-square",
+            {"u": u, "w": w},
+        ),
+        Step(
+            Norm(u) ** 2 + 2 * Norm(u) * Norm(w) + Norm(w) ** 2,
+            "<=",
+            "cauchy-schwarz",
+            {"u": u, "w": w},
+        ),
         Step((Norm(u) + Norm(w)) ** 2, "="),
         variables=vectors,
     )
     assert check_derivation(square, points=60).complete
     scaled = chain(
-        Norm(u - 2 * w), Step(Norm(u) + Norm(-2 * w), "<=", "norm-triangle", {"u": u, "w": -2 * w}), variables=vectors
+        Norm(u - 2 * w),
+        Step(Norm(u) + Norm(-2 * w), "<=", "norm-triangle", {"u": u, "w": -2 * w}),
+        variables=vectors,
     )
     assert check_derivation(scaled, points=60).complete
 
 
 def test_a_context_says_where() -> None:
     start = y + y**2
-    step = Step(y + y, "<=", "power-decreasing", {"x": y, "p": 2, "q": 1}, context=y + HOLE)
-    assert check_derivation(chain(start, step, assumptions=(y <= 1,)), points=40).complete
+    step = Step(
+        y + y, "<=", "power-decreasing", {"x": y, "p": 2, "q": 1}, context=y + HOLE
+    )
+    assert check_derivation(
+        chain(start, step, assumptions=(y <= 1,)), points=40
+    ).complete
 
 
 def test_a_step_within_a_context_says_it_once() -> None:
@@ -148,14 +232,25 @@ def test_a_step_within_a_context_says_it_once() -> None:
     assert Step.within(context, 4, "below", {"x": x}) == Step(
         sympy.Integer(3), "<=", "below", {"x": x}, context=context
     )
-    assert Step.order(context, x, 9) == Step(sympy.Integer(4), "<=", "order", {"a": x, "b": 9}, context=context)
+    assert Step.order(context, x, 9) == Step(
+        sympy.Integer(4), "<=", "order", {"a": x, "b": 9}, context=context
+    )
 
 
 def test_a_premise_from_a_statement(make_statement: Any) -> None:
-    claim = make_statement("alpha*N", "<=", "exp(N)", {"alpha": "real, 0 < alpha <= 1", "N": "integer, N >= 1"})
+    claim = make_statement(
+        "alpha*N",
+        "<=",
+        "exp(N)",
+        {"alpha": "real, 0 < alpha <= 1", "N": "integer, N >= 1"},
+    )
     premise = premise_of(claim)
-    used = Step(exp(n + 1) + x, "<=", "premise", {"alpha": y, "N": n + 1}, ("paper:claim",))
-    derivation = chain(y * (n + 1) + x, used, assumptions=(y <= 1,), premises={"paper:claim": premise})
+    used = Step(
+        exp(n + 1) + x, "<=", "premise", {"alpha": y, "N": n + 1}, ("paper:claim",)
+    )
+    derivation = chain(
+        y * (n + 1) + x, used, assumptions=(y <= 1,), premises={"paper:claim": premise}
+    )
     result = check_derivation(derivation, points=60)
     assert result.complete
     assert result.steps[1].premises == ["paper:claim"]
@@ -163,7 +258,13 @@ def test_a_premise_from_a_statement(make_statement: Any) -> None:
     assert "not proven: y <= 1" in check_derivation(wide, points=60).steps[1].note
     halves = chain(
         y * (n + 1) / 2 + x,
-        Step(exp((n + 1) / 2) + x, "<=", "premise", {"alpha": y, "N": (n + 1) / 2}, ("paper:claim",)),
+        Step(
+            exp((n + 1) / 2) + x,
+            "<=",
+            "premise",
+            {"alpha": y, "N": (n + 1) / 2},
+            ("paper:claim",),
+        ),
         assumptions=(y <= 1,),
         premises={"paper:claim": premise},
     )
@@ -171,7 +272,10 @@ def test_a_premise_from_a_statement(make_statement: Any) -> None:
 
 
 def test_what_follows_a_step_without_proof_is_not_proved() -> None:
-    steps = (Step(exp(x), "<="), Step(exp(x) + 1, "<=", "drop-nonnegative", {"a": exp(x), "b": 1}))
+    steps = (
+        Step(exp(x), "<="),
+        Step(exp(x) + 1, "<=", "drop-nonnegative", {"a": exp(x), "b": 1}),
+    )
     first, second = check_derivation(chain(x, *steps), points=60).steps[1:]
     assert (first.status, second.status) == ("checked", "checked")
     assert "another step is not proved" in second.note
@@ -193,7 +297,11 @@ def test_equality_is_not_guessed() -> None:
     assert not are_equal(log(x**2), 2 * log(x), Facts())
     assert not are_equal(Sum(y, (i, 1, j)), j * y, Facts())
     assert not are_equal(Sum(y**i, (i, 0, n)), Sum(y**i, (i, 1, n)), Facts())
-    assert not are_equal(Sum(1 / (1 + i**2), (i, 0, n)), sympy.Integral(1 / (1 + i**2), (i, 0, n)), Facts())
+    assert not are_equal(
+        Sum(1 / (1 + i**2), (i, 0, n)),
+        sympy.Integral(1 / (1 + i**2), (i, 0, n)),
+        Facts(),
+    )
     assert not same_terms(Sum(x, (x, 0, n)), sympy.Integral(x, (x, 0, n)), Facts())
     assert not same_terms(Sum(y**i, (i, 0, n)), Sum(y**i, (i, 1, n)), Facts())
 
@@ -203,13 +311,25 @@ def test_constants_are_found_and_moved_against_the_claim() -> None:
     assert sorted(str(value) for _, value in constants(expr)) == ["1", "1", "2", "3"]
     derivation = chain(y, Step(2 * y + 1, "<=", "order", {"a": y, "b": 2 * y + 1}))
     faults = list(perturbations(derivation))
-    assert {str(f.derivation.last) for f in faults} == {"99*y/50 + 99/100", "99*y/50 + 1", "2*y + 99/100"}
+    assert {str(f.derivation.last) for f in faults} == {
+        "99*y/50 + 99/100",
+        "99*y/50 + 1",
+        "2*y + 99/100",
+    }
     rising = chain(2 * y + 1, Step(y, ">=", "order", {"a": y, "b": 2 * y + 1}))
     assert [str(f.derivation.last) for f in perturbations(rising)] == ["101*y/100"]
     assert all("step 1" in f.fault for f in faults)
-    assert [len(spaced_perturbations(derivation, most)) for most in (1, 2, 3, 9)] == [1, 2, 3, 3]
+    assert [len(spaced_perturbations(derivation, most)) for most in (1, 2, 3, 9)] == [
+        1,
+        2,
+        3,
+        3,
+    ]
     assert [f.fault for f in spaced_perturbations(derivation, 1)] == [faults[0].fault]
-    assert [f.fault for f in spaced_perturbations(derivation, 2)] == [faults[0].fault, faults[2].fault]
+    assert [f.fault for f in spaced_perturbations(derivation, 2)] == [
+        faults[0].fault,
+        faults[2].fault,
+    ]
 
 
 def refusal(derivation: Derivation) -> str:
@@ -217,18 +337,37 @@ def refusal(derivation: Derivation) -> str:
 
 
 def test_a_fault_inside_a_case_is_planted_and_seen_where_it_is_false() -> None:
-    low = Case(y <= 1, (Step(2, "<=", "order", {"a": y, "b": 2}), Step(3, "<=", "order", {"a": 2, "b": 3})))
+    low = Case(
+        y <= 1,
+        (
+            Step(2, "<=", "order", {"a": y, "b": 2}),
+            Step(3, "<=", "order", {"a": 2, "b": 3}),
+        ),
+    )
     high = Case(y >= 1, (Step(3, "<=", "order", {"a": y, "b": 3}),))
     derivation = chain(y, assumptions=(y <= 3,))
     split = replace(derivation, steps=(Cases(sympy.Integer(3), "<=", (low, high)),))
     assert check_derivation(split, points=40).complete
-    faults = {f.fault.split(" in the")[0]: f.judge(refusal, seed=0) for f in perturbations(split)}
-    assert set(faults) == {"1 times 99/100", "case y <= 1: 1 times 99/100", "case y >= 1: 1 times 99/100"}
+    faults = {
+        f.fault.split(" in the")[0]: f.judge(refusal, seed=0)
+        for f in perturbations(split)
+    }
+    assert set(faults) == {
+        "1 times 99/100",
+        "case y <= 1: 1 times 99/100",
+        "case y >= 1: 1 times 99/100",
+    }
     passes = {place for place, (is_refused, _) in faults.items() if not is_refused}
-    assert passes == {"case y <= 1: 1 times 99/100"}  # y <= 99/50 holds there, and the case ends below 3
+    # y <= 99/50 holds there, and the case ends below 3
+    assert passes == {"case y <= 1: 1 times 99/100"}
 
 
 def test_a_fault_that_passes_shows_its_slack() -> None:
     derivation = chain(y, Step(2 * y, "<=", "order", {"a": y, "b": 2 * y}))
-    (fault,) = (f for f in perturbations(derivation) if str(f.derivation.last) == "99*y/50")
-    assert fault.judge(refusal, seed=0) == (False, "passes, with the smallest ratios step 1: 1.98")
+    (fault,) = (
+        f for f in perturbations(derivation) if str(f.derivation.last) == "99*y/50"
+    )
+    assert fault.judge(refusal, seed=0) == (
+        False,
+        "passes, with the smallest ratios step 1: 1.98",
+    )

@@ -102,23 +102,49 @@ def toy_specs(folder: Path, records: str = RECORDS, verdicts: str = VERDICTS) ->
 
 
 def chain(premise: Premise, bound: object, *assumed: object) -> Derivation:
-    steps = (Step(bound, "<=", "premise", {}, ("the lemma",)), Step(4 * X, "<=", "order", {"a": bound, "b": 4 * X}))
+    steps = (
+        Step(bound, "<=", "premise", {}, ("the lemma",)),
+        Step(4 * X, "<=", "order", {"a": bound, "b": 4 * X}),
+    )
     granted = (X <= 1, *assumed)
-    return Derivation("toy", "ours", RANGES, granted, SIZE, steps, {"the lemma": premise}, local=("own", "t", "T"))
+    return Derivation(
+        "toy",
+        "ours",
+        RANGES,
+        granted,
+        SIZE,
+        steps,
+        {"the lemma": premise},
+        local=("own", "t", "T"),
+    )
 
 
-def test_sides_and_conditions_are_those_of_the_record_printed_or_amended(toy: Specs) -> None:
+def test_sides_and_conditions_are_those_of_the_record_printed_or_amended(
+    toy: Specs,
+) -> None:
     theorem = toy.claim("toy:theorem-1").statement()
-    printed, amended = (refer(theorem, "lemma-1", SIZE, variant) for variant in ("printed", "amended"))
+    printed, amended = (
+        refer(theorem, "lemma-1", SIZE, variant) for variant in ("printed", "amended")
+    )
     assert (printed.lhs, printed.relation, printed.rhs) == (SIZE, "<=", X)
     assert (amended.rhs, str(amended.reference)) == (2 * X, "toy:lemma-1 (amended)")
-    assert {str(condition) for condition in amended.conditions} >= {"x <= 1", "t <= T", "t is an integer"}
+    assert {str(condition) for condition in amended.conditions} >= {
+        "x <= 1",
+        "t <= T",
+        "t is an integer",
+    }
     other = refer(theorem, "lemma-1", SIZE, t=Symbol("u", integer=True))
-    assert {str(condition) for condition in other.conditions} >= {"u <= T", "u > 0", "u is an integer"}
+    assert {str(condition) for condition in other.conditions} >= {
+        "u <= T",
+        "u > 0",
+        "u is an integer",
+    }
     assert refer(theorem, "lemma-1", SIZE, x=X / 2).rhs == X / 2
 
 
-def test_the_conditions_of_a_record_are_proven_those_on_local_letters_too(toy: Specs) -> None:
+def test_the_conditions_of_a_record_are_proven_those_on_local_letters_too(
+    toy: Specs,
+) -> None:
     premise = refer(toy.claim("toy:theorem-1").statement(), "lemma-1", SIZE, "amended")
     assert check_derivation(chain(premise, 2 * X, STEP <= LAST), points=12).complete
     unproved = check_derivation(chain(premise, 2 * X), points=12).steps[1].note
@@ -139,13 +165,20 @@ def test_a_statement_is_no_premise_of_itself(toy: Specs) -> None:
     lemma = toy.claim("toy:lemma-1").statement(variant="amended")
     own = chain(refer(lemma, "lemma-1", SIZE, "amended"), 2 * X, STEP <= LAST)
     own = replace(own, steps=own.steps[:1], local=("own",))
-    assert refusal(own, lemma) == "the derivation of toy:lemma-1 (amended) cites this statement itself"
+    assert (
+        refusal(own, lemma)
+        == "the derivation of toy:lemma-1 (amended) cites this statement itself"
+    )
 
 
-def test_a_symbol_of_the_statement_does_not_stand_for_what_a_record_measures(toy: Specs) -> None:
+def test_a_symbol_of_the_statement_does_not_stand_for_what_a_record_measures(
+    toy: Specs,
+) -> None:
     theorem = toy.claim("toy:theorem-1").statement()
     premises = {"the lemma": refer(theorem, "lemma-1", X)}
-    taken = Derivation("taken", "ours", {"x": real(0, 1, open_lo=True)}, (), X, (), premises)
+    taken = Derivation(
+        "taken", "ours", {"x": real(0, 1, open_lo=True)}, (), X, (), premises
+    )
     assert unproved_premises(taken, theorem) == ["size is x"]
 
 
@@ -159,7 +192,9 @@ def test_a_symbol_of_the_statement_does_not_stand_for_what_a_record_measures(toy
         ("lemma-1", SIZE, {"reading": {"order": "once"}}, "has no such reading"),
     ],
 )
-def test_what_cannot_be_referred_to(toy: Specs, claim: str, letter: object, more: dict[str, object], rule: str) -> None:
+def test_what_cannot_be_referred_to(
+    toy: Specs, claim: str, letter: object, more: dict[str, object], rule: str
+) -> None:
     with pytest.raises(DerivationError, match=rule):
         refer(toy.claim("toy:theorem-1").statement(), claim, letter, **more)  # type: ignore[arg-type]
 

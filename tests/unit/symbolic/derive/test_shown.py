@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 from sympy import Symbol, exp, sympify
 
-from dpverify.symbolic import HOLE, Derivation, DerivationError, Step, check_derivation, premise_of, real
+from dpverify.symbolic import (
+    HOLE,
+    Derivation,
+    DerivationError,
+    Step,
+    check_derivation,
+    premise_of,
+    real,
+)
 from dpverify.symbolic.certify.certificates import certify
 from dpverify.symbolic.certify.checker import k, rules
 from dpverify.symbolic.derive.cited import DerivedPremise, all_subderivations, cite
@@ -20,15 +28,30 @@ q = Symbol("q", nonnegative=True)
 NAME = "the peak"
 
 
-def chain(start: Any, *steps: Step, given: Any = (), shown: Any = None, **more: Any) -> Derivation:
+def chain(
+    start: Any, *steps: Step, given: Any = (), shown: Any = None, **more: Any
+) -> Derivation:
     used = {} if shown is None else {"premises": {NAME: shown}, "cited_facts": (NAME,)}
     of = {"variables": {"q": real(1, 3)}} | used | more
-    return Derivation("ours", "ours", assumptions=tuple(given), start=sympify(start), steps=steps, **of)
+    return Derivation(
+        "ours",
+        "ours",
+        assumptions=tuple(given),
+        start=sympify(start),
+        steps=steps,
+        **of,
+    )
 
 
 def peak(*given: Any) -> Derivation:
     """q exp(-q) <= exp(-1), by 1 - x <= exp(-x) at x = 1 - q."""
-    tangent = Step(exp(q - 1) * exp(-q), "<=", "one-minus-exp", {"x": 1 - q}, context=HOLE * exp(-q))
+    tangent = Step(
+        exp(q - 1) * exp(-q),
+        "<=",
+        "one-minus-exp",
+        {"x": 1 - q},
+        context=HOLE * exp(-q),
+    )
     return chain(q * exp(-q), tangent, Step(exp(-1), "="), given=given)
 
 
@@ -62,7 +85,12 @@ def test_a_fact_whose_condition_is_not_assumed(given: Any, make_statement: Any) 
 def test_a_fact_does_not_grant_what_it_rests_on(make_statement: Any) -> None:
     """From q <= 1 it is shown that q <= 1: the chain assumes it, and the statement has to grant it."""
     narrow = chain(q, Step(sympify(1), "<=", "order", {"a": q, "b": 1}), given=[q <= 1])
-    around = chain(q, Step(sympify(1), "<=", "order", {"a": q, "b": 1}), given=[q <= 1], shown=cite(narrow))
+    around = chain(
+        q,
+        Step(sympify(1), "<=", "order", {"a": q, "b": 1}),
+        given=[q <= 1],
+        shown=cite(narrow),
+    )
     said = make_statement("q", "<=", "1", GRANTED)
     assert check_derivation(replace(around, variables={"q": real(0, 1)})).complete
     assert "does not grant" in refusal(around, said)
@@ -70,8 +98,12 @@ def test_a_fact_does_not_grant_what_it_rests_on(make_statement: Any) -> None:
 
 def test_a_false_chain_is_no_fact(make_statement: Any) -> None:
     false = chain(q, Step(q / 2, "<=", "order", {"a": q, "b": q / 2}))
-    user = chain(q, Step(sympify(0), "<=", "order", {"a": q, "b": 0}), shown=cite(false))
-    assert not all(check_derivation(one).complete for _, one in all_subderivations(user))
+    user = chain(
+        q, Step(sympify(0), "<=", "order", {"a": q, "b": 0}), shown=cite(false)
+    )
+    assert not all(
+        check_derivation(one).complete for _, one in all_subderivations(user)
+    )
     assert certify(make_statement("q", "<=", "0", GRANTED), user).data is None
 
 
@@ -79,14 +111,29 @@ def test_what_is_typed_is_no_fact(make_statement: Any) -> None:
     typed = premise_of(make_statement("q", "<=", "0", GRANTED))
     forged = DerivedPremise(q, "<=", sympify(0), (), peak())
     for premise in (typed, forged, replace(cite(peak()), lhs=q)):
-        user = chain(q, Step(sympify(0), "<=", "order", {"a": q, "b": 0}), shown=premise)
+        user = chain(
+            q, Step(sympify(0), "<=", "order", {"a": q, "b": 0}), shown=premise
+        )
         with pytest.raises(DerivationError, match="no derivation that is cited"):
             check_derivation(user)
 
 
 def test_a_fact_is_of_no_local_letter() -> None:
     p = Symbol("p", positive=True)
-    other = Derivation("ours", "ours", {"p": real(1, 3)}, (), p, (Step(2 * p, "<=", "order", {"a": p, "b": 2 * p}),))
-    user = chain(q, Step(q, "="), shown=cite(other), variables={"q": real(1, 3), "p": real(1, 3)}, local=("p",))
+    other = Derivation(
+        "ours",
+        "ours",
+        {"p": real(1, 3)},
+        (),
+        p,
+        (Step(2 * p, "<=", "order", {"a": p, "b": 2 * p}),),
+    )
+    user = chain(
+        q,
+        Step(q, "="),
+        shown=cite(other),
+        variables={"q": real(1, 3), "p": real(1, 3)},
+        local=("p",),
+    )
     with pytest.raises(DerivationError, match="which is local"):
         check_derivation(user)

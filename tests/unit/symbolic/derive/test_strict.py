@@ -17,7 +17,14 @@ q, N = Symbol("q", nonnegative=True), Symbol("N", integer=True, positive=True)
 
 
 def chain(start: Any, *steps: Step) -> Derivation:
-    return Derivation("strict", "ours", {"q": real(0, 3), "N": integer(1, 9)}, (), sympify(start), steps)
+    return Derivation(
+        "strict",
+        "ours",
+        {"q": real(0, 3), "N": integer(1, 9)},
+        (),
+        sympify(start),
+        steps,
+    )
 
 
 def up(old: Any, new: Any) -> Derivation:
@@ -41,7 +48,9 @@ def same(start: Any) -> Derivation:
         (("q", "<", "q + exp(-q)"), same(q)),
     ],
 )
-def test_beyond_everywhere(claim: tuple[str, str, str], derivation: Derivation, make_statement: Any) -> None:
+def test_beyond_everywhere(
+    claim: tuple[str, str, str], derivation: Derivation, make_statement: Any
+) -> None:
     said = make_statement(*claim, GRANTED)
     assert conclude(derivation, said) == "weaker"
     assert check_derivation(derivation).complete
@@ -64,7 +73,9 @@ def test_beyond_everywhere(claim: tuple[str, str, str], derivation: Derivation, 
         (("2*q", "<", "q + 1"), same(2 * q)),  # false from 1 on
     ],
 )
-def test_not_beyond(claim: tuple[str, str, str], derivation: Derivation, make_statement: Any) -> None:
+def test_not_beyond(
+    claim: tuple[str, str, str], derivation: Derivation, make_statement: Any
+) -> None:
     said = make_statement(*claim, GRANTED)
     assert conclude(derivation, said) not in {"equal", "weaker"}
     assert certify(said, derivation).data is None

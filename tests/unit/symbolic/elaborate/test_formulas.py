@@ -16,7 +16,9 @@ from dpverify.symbolic.elaborate.formulas import Abbreviations, ProofError
 from dpverify.symbolic.elaborate.proofs import derivation_of
 from tests.for_each import for_each
 
-LET = Abbreviations.read({"weight(k)": "(1 - g**k)**2", "before": "sum(weight(s), s, 1, T - 1)"})
+LET = Abbreviations.read(
+    {"weight(k)": "(1 - g**k)**2", "before": "sum(weight(s), s, 1, T - 1)"}
+)
 
 
 @for_each(
@@ -24,7 +26,10 @@ LET = Abbreviations.read({"weight(k)": "(1 - g**k)**2", "before": "sum(weight(s)
     [
         ("weight(T)", "(1 - g**T)**2"),
         ("before", "sum((1 - g**s)**2, s, 1, T - 1)"),
-        ("sum(sum(weight(i + j), i, 0, j), j, 1, T)", "sum(sum((1 - g**(i + j))**2, i, 0, j), j, 1, T)"),
+        (
+            "sum(sum(weight(i + j), i, 0, j), j, 1, T)",
+            "sum(sum((1 - g**(i + j))**2, i, 0, j), j, 1, T)",
+        ),
     ],
 )
 def test_a_call_in_a_sum_becomes_a_formula_in_its_index(text: str, full: str) -> None:
@@ -38,8 +43,14 @@ def test_conditions_on_unused_letters_are_not_assumed() -> None:
 
     def assumed(unused: list[str]) -> set[str]:
         changed = msgspec.structs.replace(proof, unused=unused)
-        made = derivation_of(replace(statement, proofs=replace(spec.proofs, proofs=(changed,))))
-        return {name for relation in made.assumptions for name in map(str, relation.free_symbols)}
+        made = derivation_of(
+            replace(statement, proofs=replace(spec.proofs, proofs=(changed,)))
+        )
+        return {
+            name
+            for relation in made.assumptions
+            for name in map(str, relation.free_symbols)
+        }
 
     assert "iterations" in assumed([])
     assert "iterations" not in assumed(["iterations"])
@@ -49,15 +60,26 @@ def test_conditions_on_unused_letters_are_not_assumed() -> None:
 
 def test_sample_points_are_drawn_where_a_proof_says_and_no_condition_is_added() -> None:
     spec = load_specs().claim("wang2019:abstract-utility")
-    statement = next(statement for statement in spec.statements() if statement.variant == "held")
-    (proof,) = (proof for proof in spec.proofs.proofs_of("abstract-utility") if proof.variant == "held")
+    statement = next(
+        statement for statement in spec.statements() if statement.variant == "held"
+    )
+    (proof,) = (
+        proof
+        for proof in spec.proofs.proofs_of("abstract-utility")
+        if proof.variant == "held"
+    )
 
     def made(points: list[str]) -> Derivation:
         changed = msgspec.structs.replace(proof, points=points)
         proofs = tuple(changed if one is proof else one for one in spec.proofs.proofs)
-        return derivation_of(replace(statement, proofs=replace(spec.proofs, proofs=proofs)))
+        return derivation_of(
+            replace(statement, proofs=replace(spec.proofs, proofs=proofs))
+        )
 
     with_points, without = made(proof.points), made([])
     assert with_points.assumptions == without.assumptions
-    settings = [Setting(d.variables, symbols_of(d), d.assumptions, 24, 0) for d in (with_points, without)]
+    settings = [
+        Setting(d.variables, symbols_of(d), d.assumptions, 24, 0)
+        for d in (with_points, without)
+    ]
     assert [len(setting.points.samples) for setting in settings] == [24, 0]

@@ -17,7 +17,11 @@ i = Symbol("i", integer=True)
 
 def test_the_innermost_difference_comes_first() -> None:
     found = list(differences(2 * x * Log2(y + 1), 2 * x * Log2(z + 1)))
-    assert [(d.old, d.new) for d in found][:3] == [(y, z), (y + 1, z + 1), (Log2(y + 1), Log2(z + 1))]
+    assert [(d.old, d.new) for d in found][:3] == [
+        (y, z),
+        (y + 1, z + 1),
+        (Log2(y + 1), Log2(z + 1)),
+    ]
     assert found[2].context == 2 * x * HOLE
     assert all(d.context.xreplace({HOLE: d.old}) == 2 * x * Log2(y + 1) for d in found)
 
@@ -44,15 +48,29 @@ def test_sums_over_the_same_numbers_differ_in_their_terms() -> None:
         ("sum-at-most", Sum(y**i, (i, 1, z)), z * x, {"lo": 1, "hi": z, "c": x}),
     ],
 )
-def test_letters_are_found_from_both_sides(rule: str, left: Any, right: Any, where: dict[str, Any]) -> None:
+def test_letters_are_found_from_both_sides(
+    rule: str, left: Any, right: Any, where: dict[str, Any]
+) -> None:
     says, names = CATALOGUE[rule].sides, CATALOGUE[rule].variables
-    left = says.lhs.xreplace(dict.fromkeys(says.lhs.free_symbols, x)) if left is None else left
-    found = [both for half in unify(says.lhs, left, {}, names) for both in unify(says.rhs, right, half, names)]
-    assert any(all(one[name] == value for name, value in where.items()) for one in found), found
+    left = (
+        says.lhs.xreplace(dict.fromkeys(says.lhs.free_symbols, x))
+        if left is None
+        else left
+    )
+    found = [
+        both
+        for half in unify(says.lhs, left, {}, names)
+        for both in unify(says.rhs, right, half, names)
+    ]
+    assert any(
+        all(one[name] == value for name, value in where.items()) for one in found
+    ), found
 
 
 def test_a_letter_is_one_thing() -> None:
     a, b = Symbol("a"), Symbol("b")
     assert list(unify(a * exp(a), x * exp(y), {}, frozenset({"a"}))) == []
     assert list(unify(a, y, {"a": x}, frozenset({"a"}))) == []
-    assert list(unify(a + b, Rational(7), {"a": Integer(3)}, frozenset("ab"))) == [{"a": 3, "b": 4}]
+    assert list(unify(a + b, Rational(7), {"a": Integer(3)}, frozenset("ab"))) == [
+        {"a": 3, "b": 4}
+    ]

@@ -22,7 +22,10 @@ def test_kronecker_point_separates_all_small_polynomials() -> None:
     beta, keep = 1 - alpha, 1 - gamma
     monomials = [beta**i * keep**j for i in range(3) for j in range(2)]
     scaled = [m / min(monomials) for m in monomials]
-    assert all(later >= 4 * earlier for earlier, later in zip(sorted(scaled), sorted(scaled)[1:], strict=False))
+    assert all(
+        later >= 4 * earlier
+        for earlier, later in zip(sorted(scaled), sorted(scaled)[1:], strict=False)
+    )
     with pytest.raises(ValueError, match="must give at most 16000 bits"):
         kronecker_point(200, 50, 4095)
     with pytest.raises(ValueError, match="must be at least 1, got 0, 1, 1"):

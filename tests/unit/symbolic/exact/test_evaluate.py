@@ -84,7 +84,17 @@ def test_stays_exact_where_the_value_is_rational(text: str, exact: str) -> None:
     assert value(text) == Fraction(exact)
 
 
-@for_each("text", ["sum(2**i, i, 0, oo)", "sum(1, i, 0, oo)", "oo + 1", "max(1, oo)", "log(oo)", "exp(oo)"])
+@for_each(
+    "text",
+    [
+        "sum(2**i, i, 0, oo)",
+        "sum(1, i, 0, oo)",
+        "oo + 1",
+        "max(1, oo)",
+        "log(oo)",
+        "exp(oo)",
+    ],
+)
 def test_infinite_values_are_plus_infinity(text: str) -> None:
     assert value(text) == arb.pos_inf()
 
@@ -162,16 +172,21 @@ SERIES = [
 
 
 @for_each(("body", "first", "expected"), SERIES)
-def test_the_bound_of_an_infinite_sum_holds_its_value(body: str, first: int, expected: str) -> None:
+def test_the_bound_of_an_infinite_sum_holds_its_value(
+    body: str, first: int, expected: str
+) -> None:
     found = value(f"sum({body}, i, {first}, oo)")
     assert isinstance(found, arb)
     assert found.overlaps(ball(value(expected)))
     assert found.rel_accuracy_bits() >= 40 or not found.is_finite()
 
 
-def test_an_infinite_sum_that_forgets_its_last_terms_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_infinite_sum_that_forgets_its_last_terms_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(Series, "_tail", lambda *_: arb(0))
-    assert not ball(value("sum(1/(i*(i + 1)), i, 2, oo)")).overlaps(arb(fmpq(1, 2)))  # another sum: values are kept
+    # another sum: values are kept
+    assert not ball(value("sum(1/(i*(i + 1)), i, 2, oo)")).overlaps(arb(fmpq(1, 2)))
 
 
 def test_errors_name_the_symbol() -> None:
@@ -222,13 +237,22 @@ def test_the_caller_s_point_is_left_alone() -> None:
 
 
 def test_long_geometric_sums_agree_with_term_by_term() -> None:
-    for x in (Fraction(1), Fraction(1, 3), Fraction(-2, 3), Fraction(3, 2), Fraction(0)):
+    for x in (
+        Fraction(1),
+        Fraction(1, 3),
+        Fraction(-2, 3),
+        Fraction(3, 2),
+        Fraction(0),
+    ):
         want = sum(x ** (2 * k + 1) for k in range(3, 60))
         assert value("sum(x**(2*i + 1), i, 3, 59)", x=x) == want
 
 
 def test_a_zero_base_with_a_falling_exponent_keeps_its_last_term() -> None:
-    assert value("sum(2**j*(1 - alpha)**((q - j)*N), j, 0, q)", alpha=1, q=40, N=3) == 2**40
+    assert (
+        value("sum(2**j*(1 - alpha)**((q - j)*N), j, 0, q)", alpha=1, q=40, N=3)
+        == 2**40
+    )
 
 
 @given(a=rationals, b=rationals, n=st.integers(1, 9))
@@ -237,8 +261,13 @@ def test_balls_contain_the_truth(a: Fraction, b: Fraction, n: int) -> None:
     assert isinstance(ball, arb)
     assert ball.rel_accuracy_bits() > 200
     with mpmath.workdps(120), working_precision(400):
-        x, y = mpmath.mpf(a.numerator) / a.denominator, mpmath.mpf(b.numerator) / b.denominator
-        truth = mpmath.exp(-x * n) * mpmath.log(1 + y) ** x / mpmath.sqrt(y + n) + mpmath.log(x + n, 2)
+        x, y = (
+            mpmath.mpf(a.numerator) / a.denominator,
+            mpmath.mpf(b.numerator) / b.denominator,
+        )
+        truth = mpmath.exp(-x * n) * mpmath.log(1 + y) ** x / mpmath.sqrt(
+            y + n
+        ) + mpmath.log(x + n, 2)
         error = abs(arb(mpmath.nstr(truth, 110)) - ball)
     assert error < arb("1e-60")
     assert error.contains(0)

@@ -14,7 +14,11 @@ from dpverify.ledger.formula import parse
 from dpverify.privacy.gaussian_safe import delta_ball
 from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import DomainError, to_ball
-from dpverify.symbolic.exact.privacy_curves import gaussian_delta, normal_cdf, sampled_gaussian_delta
+from dpverify.symbolic.exact.privacy_curves import (
+    gaussian_delta,
+    normal_cdf,
+    sampled_gaussian_delta,
+)
 from tests.for_each import for_each
 
 
@@ -38,10 +42,27 @@ def integrated(epsilon: float, q: float, mu: float) -> float:
     )  # fmt: skip
 
 
-@for_each(("epsilon", "q", "mu"), [(0, "1", "1"), (1, "1", "1/2"), (1, "1/10", "1"), (0, "1/4", "2"), (2, "1/2", "3")])
-def test_the_curve_is_the_integral_of_its_definition(epsilon: int, q: str, mu: str) -> None:
-    found = float(sampled_gaussian_delta(fmpq(epsilon), fmpq(*Fraction(q).as_integer_ratio()), to_fmpq(mu)))
-    assert found == pytest.approx(integrated(epsilon, float(Fraction(q)), float(Fraction(mu))), abs=1e-7)
+@for_each(
+    ("epsilon", "q", "mu"),
+    [
+        (0, "1", "1"),
+        (1, "1", "1/2"),
+        (1, "1/10", "1"),
+        (0, "1/4", "2"),
+        (2, "1/2", "3"),
+    ],
+)
+def test_the_curve_is_the_integral_of_its_definition(
+    epsilon: int, q: str, mu: str
+) -> None:
+    found = float(
+        sampled_gaussian_delta(
+            fmpq(epsilon), fmpq(*Fraction(q).as_integer_ratio()), to_fmpq(mu)
+        )
+    )
+    assert found == pytest.approx(
+        integrated(epsilon, float(Fraction(q)), float(Fraction(mu))), abs=1e-7
+    )
 
 
 def to_fmpq(text: str) -> fmpq:
@@ -49,7 +70,9 @@ def to_fmpq(text: str) -> fmpq:
 
 
 def test_without_sampling_it_is_the_gaussian_mechanisms() -> None:
-    assert to_ball(gaussian_delta(fmpq(1), fmpq(1, 3))).overlaps(delta_ball(Fraction(1, 3), 1))
+    assert to_ball(gaussian_delta(fmpq(1), fmpq(1, 3))).overlaps(
+        delta_ball(Fraction(1, 3), 1)
+    )
     assert float(normal_cdf(fmpq(1))) == pytest.approx(norm.cdf(1), rel=1e-14)
 
 

@@ -10,7 +10,10 @@ from dpverify.symbolic.exact.numbers import conjunction, nearest_float, power
 from tests.for_each import for_each
 
 
-@for_each(("base", "exponent"), [(Fraction(0), 0), (Fraction(0), 3), (Fraction(1), 5000), (Fraction(2, 3), 7)])
+@for_each(
+    ("base", "exponent"),
+    [(Fraction(0), 0), (Fraction(0), 3), (Fraction(1), 5000), (Fraction(2, 3), 7)],
+)
 def test_a_short_power_is_exact(base: Fraction, exponent: int) -> None:
     value = power(base, exponent, 10_000)
     assert isinstance(value, fmpq)
@@ -31,6 +34,11 @@ def test_the_nearest_float_of_a_rational_and_the_middle_of_a_ball() -> None:
     assert nearest_float(arb(0.25, 0.125)) == 0.25
 
 
-@for_each(("answers", "said"), [([], True), ([True, True], True), ([True, None], None), ([None, False], False)])
-def test_what_is_not_decided_is_not_met(answers: list[bool | None], said: bool | None) -> None:
+@for_each(
+    ("answers", "said"),
+    [([], True), ([True, True], True), ([True, None], None), ([None, False], False)],
+)
+def test_what_is_not_decided_is_not_met(
+    answers: list[bool | None], said: bool | None
+) -> None:
     assert conjunction(answers) is said

@@ -6,11 +6,20 @@ from typing import Any
 import pytest
 from flint import arb
 
-from dpverify.symbolic.exact.evaluate import decide_statement, domains_hold, evaluate_statement, requires_hold
+from dpverify.symbolic.exact.evaluate import (
+    decide_statement,
+    domains_hold,
+    evaluate_statement,
+    requires_hold,
+)
 from dpverify.symbolic.exact.numbers import DomainError
 from tests.for_each import for_each
 
-DOMAINS = {"N": "integer, N >= 1", "alpha": "real, 0 < alpha <= 1", "T": "integer, T >= N"}
+DOMAINS = {
+    "N": "integer, N >= 1",
+    "alpha": "real, 0 < alpha <= 1",
+    "T": "integer, T >= N",
+}
 
 
 @pytest.fixture
@@ -41,7 +50,8 @@ def test_conditions_may_use_definitions(statement: Any) -> None:
     ("let", "requires", "x", "met"),
     [
         ((), ("1/x >= 0",), 0, False),  # not defined
-        ((), ("exp(x) > 1",), Fraction(1, 10**100), True),  # more than the 64 bits that are tried first
+        # more than the 64 bits that are tried first
+        ((), ("exp(x) > 1",), Fraction(1, 10**100), True),
         ((("V", "exp(x)"),), ("V > 1",), Fraction(1, 10**100), True),
         ((("V", "1/x"),), ("V > 1",), 0, False),
         ((), ("sqrt(2)**2 <= 2", "x > 1"), 0, False),  # the first is never decided
@@ -57,7 +67,9 @@ def test_conditions_are_decided_together_as_each_alone(
 
 def test_statements_are_decided(statement: Any, make_statement: Any) -> None:
     assert decide_statement(statement, {"alpha": Fraction(1, 4), "N": 2}) is True
-    tight = make_statement("sqrt(2)*sqrt(alpha)", "<=", "sqrt(2*alpha)", {"alpha": DOMAINS["alpha"]})
+    tight = make_statement(
+        "sqrt(2)*sqrt(alpha)", "<=", "sqrt(2*alpha)", {"alpha": DOMAINS["alpha"]}
+    )
     assert decide_statement(tight, {"alpha": Fraction(1, 3)}) is None
     wrong = make_statement("alpha**(1/2)", "<=", "alpha", {"alpha": DOMAINS["alpha"]})
     assert decide_statement(wrong, {"alpha": Fraction(1, 3)}) is False
@@ -79,7 +91,11 @@ def test_undefined_sides_are_errors(make_statement: Any) -> None:
 
 
 def test_domains(statement: Any) -> None:
-    assert domains_hold(statement.domains, {"N": 3, "alpha": Fraction(1), "T": 3}) is True
-    assert domains_hold(statement.domains, {"N": 3, "alpha": Fraction(1), "T": 2}) is False
+    assert (
+        domains_hold(statement.domains, {"N": 3, "alpha": Fraction(1), "T": 3}) is True
+    )
+    assert (
+        domains_hold(statement.domains, {"N": 3, "alpha": Fraction(1), "T": 2}) is False
+    )
     assert domains_hold(statement.domains, {"N": Fraction(5, 2)}) is False
     assert domains_hold(statement.domains, {"alpha": Fraction(0)}) is False

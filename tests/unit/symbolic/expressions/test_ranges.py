@@ -9,13 +9,27 @@ from flint import arb, fmpq
 from sympy import Symbol, exp, sqrt
 
 from dpverify.symbolic.exact.numbers import DomainError, to_value, working_precision
-from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Points, SetBits, Vector, integer, real, shown
+from dpverify.symbolic.expressions.ranges import (
+    AnyVector,
+    GaussianNorm,
+    Points,
+    SetBits,
+    Vector,
+    integer,
+    real,
+    shown,
+)
 
-N, d = Symbol("N", integer=True, positive=True), Symbol("d", integer=True, positive=True)
+N, d = (
+    Symbol("N", integer=True, positive=True),
+    Symbol("d", integer=True, positive=True),
+)
 v = Symbol("v", positive=True)
 
 
-def draws(variable: Any, point: dict[str, Any] | None = None, count: int = 400) -> list[Fraction]:
+def draws(
+    variable: Any, point: dict[str, Any] | None = None, count: int = 400
+) -> list[Fraction]:
     rng = Random(5)
     return [variable.draw(rng, point or {}) for _ in range(count)]
 
@@ -76,7 +90,8 @@ def test_gaussian_norms_have_their_moments() -> None:
     assert law.moment(fmpq(2)) == 9  # type: ignore[attr-defined]  # a law
     with working_precision(200):
         mean = law.moment(fmpq(1))  # type: ignore[attr-defined]  # a law
-        assert abs(mean - 3 * (2 / arb.pi()).sqrt()) < arb("1e-50")  # the half normal's mean
+        # the half normal's mean
+        assert abs(mean - 3 * (2 / arb.pi()).sqrt()) < arb("1e-50")
         wide = GaussianNorm(d, v).draw(Random(1), {"d": 4, "v": 1}).moment(fmpq(4))  # type: ignore[attr-defined]  # a law
         assert abs(wide - 24) < arb("1e-50")  # E||x||**4 = d*(d + 2)
 

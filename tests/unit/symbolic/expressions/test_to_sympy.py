@@ -9,11 +9,31 @@ import sympy
 from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
-from sympy import Integral, Max, Min, Piecewise, Rational, Sum, Symbol, exp, gamma, log, loggamma, oo, pi, sqrt
+from sympy import (
+    Integral,
+    Max,
+    Min,
+    Piecewise,
+    Rational,
+    Sum,
+    Symbol,
+    exp,
+    gamma,
+    log,
+    loggamma,
+    oo,
+    pi,
+    sqrt,
+)
 
 from dpverify.ledger.formula import Bin, Call, Formula, Name, Neg, Num, parse
 from dpverify.symbolic.exact.evaluate import evaluate
-from dpverify.symbolic.exact.numbers import EvaluationError, compare, to_value, working_precision
+from dpverify.symbolic.exact.numbers import (
+    EvaluationError,
+    compare,
+    to_value,
+    working_precision,
+)
 from dpverify.symbolic.expressions.functions import Bit, Log2, PopCount
 from dpverify.symbolic.expressions.translation import (
     evaluate_expr,
@@ -106,7 +126,9 @@ def test_symbols_carry_the_signs_of_their_domains(make_statement: Any) -> None:
 
 
 def test_a_contradiction_is_an_error(make_statement: Any) -> None:
-    claim = make_statement("N", "<=", "1", {"N": "integer, N >= 1"}, requires=("N < 0",))
+    claim = make_statement(
+        "N", "<=", "1", {"N": "integer, N >= 1"}, requires=("N < 0",)
+    )
     with pytest.raises(ValueError, match="contradicts"):
         sympy_conditions(claim)
 
@@ -153,17 +175,24 @@ def test_balls_agree_with_mpmath(expr: Any, oracle: Any) -> None:
 
 
 def test_gaussian_integrals() -> None:
-    mu, s, v = Symbol("mu", real=True), Symbol("s", positive=True), Symbol("v", real=True)
+    mu, s, v = (
+        Symbol("mu", real=True),
+        Symbol("s", positive=True),
+        Symbol("v", real=True),
+    )
     density = exp(-((v - mu) ** 2) / (2 * s**2)) / (s * sqrt(2 * pi))
     point = {"mu": Fraction(1, 3), "s": Fraction(5, 2)}
     assert evaluate_expr(Integral(density, (v, -oo, oo)), point) == 1
-    tilted = to_value(evaluate_expr(Integral(density * exp(2 * v), (v, -oo, oo)), point))
+    tilted = to_value(
+        evaluate_expr(Integral(density * exp(2 * v), (v, -oo, oo)), point)
+    )
     with working_precision(200):  # the moment generating function at 2
         want = to_value(evaluate_expr(exp(2 * mu + 2 * s**2), point))
         assert abs(arb(tilted / want) - 1) < arb("1e-55")
     with pytest.raises(TypeError, match="integrals over the real line"):
         evaluate_expr(Integral(density, (v, 0, 1)), point)
-    for exponent in (v**4, (v - mu) ** Rational(51, 25)):  # the second: a power that a perturbed constant makes
+    # the second: a power that a perturbed constant makes
+    for exponent in (v**4, (v - mu) ** Rational(51, 25)):
         with pytest.raises(TypeError, match="quadratic"):
             evaluate_expr(Integral(exp(-exponent), (v, -oo, oo)), point)
 
@@ -176,22 +205,33 @@ def test_floats_and_unknown_functions_are_refused() -> None:
 
 
 formulas = st.recursive(
-    st.sampled_from(["x", "n"]).map(Name) | st.fractions(-3, 3, max_denominator=4).map(Num),
+    st.sampled_from(["x", "n"]).map(Name)
+    | st.fractions(-3, 3, max_denominator=4).map(Num),
     lambda inner: st.one_of(
         st.builds(Bin, st.sampled_from(["+", "-", "*", "/"]), inner, inner),
         st.builds(Neg, inner),
         st.builds(lambda a: Call("exp", (a,)), inner),
-        st.builds(lambda a: Call("log", (Bin("+", Num(Fraction(1)), Bin("*", a, a)),)), inner),
+        st.builds(
+            lambda a: Call("log", (Bin("+", Num(Fraction(1)), Bin("*", a, a)),)), inner
+        ),
         st.builds(lambda a: Call("floor", (a,)), inner),
         st.builds(lambda a, b: Call("max", (a, b)), inner, inner),
-        st.builds(lambda a, k: Bin("**", a, Num(Fraction(k))), inner, st.integers(0, 3)),
+        st.builds(
+            lambda a, k: Bin("**", a, Num(Fraction(k))), inner, st.integers(0, 3)
+        ),
     ),
     max_leaves=6,
 )
 
 
-@given(tree=formulas, at=st.fractions(Fraction(1, 9), 4, max_denominator=9), k=st.integers(1, 6))
-def test_both_front_ends_give_the_same_value(tree: Formula, at: Fraction, k: int) -> None:
+@given(
+    tree=formulas,
+    at=st.fractions(Fraction(1, 9), 4, max_denominator=9),
+    k=st.integers(1, 6),
+)
+def test_both_front_ends_give_the_same_value(
+    tree: Formula, at: Fraction, k: int
+) -> None:
     point = {"x": at, "n": k}
     try:
         ours = to_value(evaluate(tree, point))

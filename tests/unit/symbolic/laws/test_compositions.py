@@ -14,13 +14,30 @@ import dpverify as dv
 from dpverify.ledger.formula import parse
 from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import WorkLimitError, ball, working_precision
-from dpverify.symbolic.laws.losses import Atom, curve_bounds, grid_width, lower_grid, upper_grid
+from dpverify.symbolic.laws.losses import (
+    Atom,
+    curve_bounds,
+    grid_width,
+    lower_grid,
+    upper_grid,
+)
 from tests.for_each import for_each
 
 
-def enclosed(text: str, expected: float, *, gap: float, error: float = 1e-9, **numbers: int | str | Fraction) -> bool:
+def enclosed(
+    text: str,
+    expected: float,
+    *,
+    gap: float,
+    error: float = 1e-9,
+    **numbers: int | str | Fraction,
+) -> bool:
     """Whether the ball of a formula holds a number that was found in another way, up to its error, and is narrow."""
-    result = ball(evaluate(parse(text), {name: Fraction(number) for name, number in numbers.items()}))
+    result = ball(
+        evaluate(
+            parse(text), {name: Fraction(number) for name, number in numbers.items()}
+        )
+    )
     slack = error * abs(expected)
     inside = float(result.lower()) - slack <= expected <= float(result.upper()) + slack
     return inside and 2 * float(result.rad()) <= gap * abs(expected)
@@ -34,8 +51,16 @@ def test_randomized_response_is_a_binomial_sum(epsilon: str, k: int) -> None:
     for target in (0.0, 0.7 * float(Fraction(epsilon)) * math.sqrt(k)):
         counts = range(k + 1)
         masses = [math.comb(k, i) * p**i * (1 - p) ** (k - i) for i in counts]
-        expected = math.fsum(max(masses[i] - math.exp(target) * masses[k - i], 0.0) for i in counts)
-        assert enclosed(f"delta_of(self_composed({pair}, k), x)", expected, gap=1e-9, k=k, x=Fraction(target))
+        expected = math.fsum(
+            max(masses[i] - math.exp(target) * masses[k - i], 0.0) for i in counts
+        )
+        assert enclosed(
+            f"delta_of(self_composed({pair}, k), x)",
+            expected,
+            gap=1e-9,
+            k=k,
+            x=Fraction(target),
+        )
 
 
 def test_two_outputs_of_laplace_noise_are_a_double_integral() -> None:
@@ -53,7 +78,9 @@ def test_two_outputs_of_laplace_noise_are_a_double_integral() -> None:
 def test_two_different_mechanisms_are_a_double_integral() -> None:
     x = (np.arange(4000) + 0.5) * 0.01 - 20.0
     laplace = [np.exp(-np.abs(x - mean)) / 2 for mean in (0, 1)]
-    normal = [np.exp(-((x - mean) ** 2) / 8) / math.sqrt(8 * math.pi) for mean in (0, 1)]
+    normal = [
+        np.exp(-((x - mean) ** 2) / 8) / math.sqrt(8 * math.pi) for mean in (0, 1)
+    ]
     p, q = (np.outer(laplace[i], normal[i]) for i in (0, 1))
     expected = float(np.maximum(p - math.exp(0.5) * q, 0).sum()) * 0.01**2
     pairs = "neighbours(laplace_law(0, 1), laplace_law(1, 1)), neighbours(normal_law(0, 2), normal_law(1, 2))"
@@ -78,8 +105,15 @@ def test_normal_laws_add_up_to_one() -> None:
 
 
 @for_each("sigma, rate, steps", [(1.0, 0.01, 100), (2.0, 0.1, 30)])
-def test_sampled_steps_agree_with_the_accountant(sigma: float, rate: float, steps: int) -> None:
-    ours = dv.Mechanism.gaussian(sigma).poisson_sampled(Fraction(str(rate))).composed(steps).epsilon(Fraction(1, 10**5))
+def test_sampled_steps_agree_with_the_accountant(
+    sigma: float, rate: float, steps: int
+) -> None:
+    ours = (
+        dv.Mechanism.gaussian(sigma)
+        .poisson_sampled(Fraction(str(rate)))
+        .composed(steps)
+        .epsilon(Fraction(1, 10**5))
+    )
     other = dv.epsilon(sigma, 1e-5, steps=steps, rate=rate)
     assert ours.lower <= other.upper
     assert other.lower <= ours.upper
@@ -95,16 +129,28 @@ def atoms_of(first: list[Fraction], second: list[Fraction]) -> list[Atom]:
 
 
 def test_both_grids_are_on_their_side_of_a_law_that_lies_on_no_grid() -> None:
-    first, second = ([Fraction(w, 21) for w in row] for row in ((1, 2, 3, 4, 5, 6), (5, 1, 6, 2, 4, 3)))
+    first, second = (
+        [Fraction(w, 21) for w in row]
+        for row in ((1, 2, 3, 4, 5, 6), (5, 1, 6, 2, 4, 3))
+    )
     with working_precision(128):
         atoms = atoms_of(first, second)
         for points in (1, 7):
             width = arb(1) / points
             total = curve_bounds([(atoms, arb(0), 2)], width)
             for epsilon in (0.0, 0.3, 1.0):
-                pairs = ((a * b, c * d) for (a, c), (b, d) in product(zip(first, second, strict=True), repeat=2))
-                exact = math.fsum(max(float(p) - math.exp(epsilon) * float(q), 0.0) for p, q in pairs)
-                lower, upper = (float(curve.delta(arb(epsilon)).mid()) for curve in total)
+                pairs = (
+                    (a * b, c * d)
+                    for (a, c), (b, d) in product(
+                        zip(first, second, strict=True), repeat=2
+                    )
+                )
+                exact = math.fsum(
+                    max(float(p) - math.exp(epsilon) * float(q), 0.0) for p, q in pairs
+                )
+                lower, upper = (
+                    float(curve.delta(arb(epsilon)).mid()) for curve in total
+                )
                 assert lower <= exact + 1e-12
                 assert exact <= upper + 1e-12
             assert total.lower.epsilon(arb("0.05")) <= total.upper.epsilon(arb("0.05"))
@@ -112,23 +158,38 @@ def test_both_grids_are_on_their_side_of_a_law_that_lies_on_no_grid() -> None:
 
 def test_a_grid_keeps_the_probabilities_of_both_laws_within_its_rounding() -> None:
     with working_precision(128):
-        atoms = atoms_of([Fraction(1, 3), Fraction(2, 3)], [Fraction(3, 5), Fraction(2, 5)])
+        atoms = atoms_of(
+            [Fraction(1, 3), Fraction(2, 3)], [Fraction(3, 5), Fraction(2, 5)]
+        )
         width = arb("0.1")
         for grid in (upper_grid(atoms, width, arb(0)), lower_grid(atoms, width)):
-            other = sum(mass * (-(grid.start + i) * width).exp() for i, mass in enumerate(grid.masses))
+            other = sum(
+                mass * (-(grid.start + i) * width).exp()
+                for i, mass in enumerate(grid.masses)
+            )
             scale = float(sum(grid.masses))
             assert abs(float(other) / scale - 1) < (1e-9 if grid.is_upper else 0.1)
 
 
 def test_a_grid_on_which_all_losses_lie_is_found() -> None:
     with working_precision(128):
-        assert abs(grid_width([(arb("0.3"), 0.5), (arb("-0.2"), 0.5)], 16, is_discrete=True) - arb("0.1")) < 1e-20
+        assert (
+            abs(
+                grid_width(
+                    [(arb("0.3"), 0.5), (arb("-0.2"), 0.5)], 16, is_discrete=True
+                )
+                - arb("0.1")
+            )
+            < 1e-20
+        )
 
 
 def reports_of_everyone(n: int, k: int, epsilon: float, target: float) -> float:
     """Delta of the histogram of n reports by all k**n of them; the first user has 0 or 1, all others the last value."""
     odds = math.exp(epsilon)
-    report = [[(odds if i == v else 1.0) / (odds + k - 1) for i in range(k)] for v in range(k)]
+    report = [
+        [(odds if i == v else 1.0) / (odds + k - 1) for i in range(k)] for v in range(k)
+    ]
     histograms: dict[tuple[int, ...], list[float]] = {}
     for reports in product(range(k), repeat=n):
         others = math.prod(report[k - 1][value] for value in reports[1:])
@@ -136,7 +197,12 @@ def reports_of_everyone(n: int, k: int, epsilon: float, target: float) -> float:
         masses = histograms.setdefault(key, [0.0, 0.0])
         for v in (0, 1):
             masses[v] += report[v][reports[0]] * others
-    deltas = [math.fsum(max(m[v] - math.exp(target) * m[1 - v], 0.0) for m in histograms.values()) for v in (0, 1)]
+    deltas = [
+        math.fsum(
+            max(m[v] - math.exp(target) * m[1 - v], 0.0) for m in histograms.values()
+        )
+        for v in (0, 1)
+    ]
     return max(deltas)
 
 
@@ -155,7 +221,9 @@ def first_above(answers: list[float], threshold: float, query: float) -> list[fl
 
     def below(mean: float) -> np.ndarray:
         x = (t - mean) / query
-        chance: np.ndarray = np.where(x < 0, np.exp(np.minimum(x, 0)) / 2, 1 - np.exp(-np.maximum(x, 0)) / 2)
+        chance: np.ndarray = np.where(
+            x < 0, np.exp(np.minimum(x, 0)) / 2, 1 - np.exp(-np.maximum(x, 0)) / 2
+        )
         return chance
 
     chances = []
@@ -167,10 +235,15 @@ def first_above(answers: list[float], threshold: float, query: float) -> list[fl
 
 
 def test_the_first_answer_above_a_threshold() -> None:
-    masses = [first_above([low] * 3 + [last], 2.0, 4.0) for low, last in ((0.0, 1.0), (1.0, 0.0))]
+    masses = [
+        first_above([low] * 3 + [last], 2.0, 4.0)
+        for low, last in ((0.0, 1.0), (1.0, 0.0))
+    ]
     laws = "above_threshold_law(4, 0, 1, 2, 4), above_threshold_law(4, 1, 0, 2, 4)"
     expected = max(abs(math.log(a / b)) for a, b in zip(*masses, strict=True))
-    assert enclosed(f"pure_epsilon_of(neighbours({laws}))", expected, gap=1e-9, error=1e-5)
+    assert enclosed(
+        f"pure_epsilon_of(neighbours({laws}))", expected, gap=1e-9, error=1e-5
+    )
     total = math.fsum(max(a - b, 0.0) for a, b in zip(*masses, strict=True))
     assert enclosed(f"total_variation({laws})", total, gap=1e-9, error=1e-5)
     without = "max_divergence(above_threshold_law(3, 0, 1, 1, 0), above_threshold_law(3, 1, 0, 1, 0))"
@@ -205,8 +278,16 @@ def test_the_discrete_normal_law_is_its_sum() -> None:
     points = np.arange(-60, 61)
     masses = np.exp(-(points**2) / 4.5)
     masses /= masses.sum()
-    assert enclosed("variance_of(discrete_normal_law(0, 3/2))", float((masses * points**2).sum()), gap=1e-9)
-    assert enclosed("tail_of(discrete_normal_law(0, 3/2), 4)", float(masses[points >= 4].sum()), gap=1e-9)
+    assert enclosed(
+        "variance_of(discrete_normal_law(0, 3/2))",
+        float((masses * points**2).sum()),
+        gap=1e-9,
+    )
+    assert enclosed(
+        "tail_of(discrete_normal_law(0, 3/2), 4)",
+        float(masses[points >= 4].sum()),
+        gap=1e-9,
+    )
 
 
 def test_an_output_that_only_one_law_has() -> None:
@@ -218,5 +299,7 @@ def test_an_output_that_only_one_law_has() -> None:
 def test_a_law_of_too_many_points_is_refused_before_they_fill_the_memory() -> None:
     above = "above_threshold_law(10**9, 0, 1, 1, {})"
     for law in ("binomial_law(10**9, 1/2)", above.format(0), above.format(1)):
-        with pytest.raises(WorkLimitError, match="1000000001 points; at most 200000 are summed"):
+        with pytest.raises(
+            WorkLimitError, match="1000000001 points; at most 200000 are summed"
+        ):
             evaluate(parse(f"tail_of({law}, 1)"), {})

@@ -8,7 +8,14 @@ from fractions import Fraction
 import pytest
 
 import dpverify as dv
-from dpverify.symbolic.exact.numbers import UNLIMITED, DomainError, Meter, WorkLimitError, charged, spend
+from dpverify.symbolic.exact.numbers import (
+    UNLIMITED,
+    DomainError,
+    Meter,
+    WorkLimitError,
+    charged,
+    spend,
+)
 
 
 def test_bounds_hold_the_value_and_are_narrow() -> None:
@@ -20,8 +27,14 @@ def test_bounds_hold_the_value_and_are_narrow() -> None:
         (dv.Mechanism.discrete_gaussian(3).zcdp(), 1 / 18),
         (dv.Mechanism.randomized_response(1).pure_epsilon(), 1.0),
         (dv.Mechanism.randomized_response(1, 5).composed(3).pure_epsilon(), 3.0),
-        (dv.Mechanism.laplace(1).poisson_sampled(Fraction(1, 10)).pure_epsilon(), math.log(0.9 + 0.1 * math.e)),
-        (dv.Mechanism.laplace(1).batch_sampled(1, 10).pure_epsilon(), math.log(0.9 + 0.1 * math.e)),
+        (
+            dv.Mechanism.laplace(1).poisson_sampled(Fraction(1, 10)).pure_epsilon(),
+            math.log(0.9 + 0.1 * math.e),
+        ),
+        (
+            dv.Mechanism.laplace(1).batch_sampled(1, 10).pure_epsilon(),
+            math.log(0.9 + 0.1 * math.e),
+        ),
         (dv.Mechanism.laplace(1).joined(dv.Mechanism.laplace(2)).pure_epsilon(), 1.5),
     ]
     for bounds, expected in cases:

@@ -11,7 +11,12 @@ from sympy import Integer, Rational, Symbol, exp, log, sqrt
 
 from dpverify.symbolic.expressions.functions import Log2
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.prove.orders import NoMonomialsError, WeightedTerm, monomials, prove_order
+from dpverify.symbolic.prove.orders import (
+    NoMonomialsError,
+    WeightedTerm,
+    monomials,
+    prove_order,
+)
 from tests.for_each import for_each
 
 N, T = (Symbol(name, integer=True, positive=True) for name in "NT")
@@ -43,7 +48,9 @@ def proved(left: Any, right: Any, *relations: Any, tilde: bool = True) -> bool:
         (sqrt(N + T), sqrt(N) + sqrt(T), ()),
     ],
 )
-def test_what_holds_is_proved(left: Any, right: Any, relations: tuple[Any, ...]) -> None:
+def test_what_holds_is_proved(
+    left: Any, right: Any, relations: tuple[Any, ...]
+) -> None:
     assert proved(left, right, *relations)
 
 
@@ -69,7 +76,9 @@ def test_what_holds_is_proved(left: Any, right: Any, relations: tuple[Any, ...])
         (N**x, N, (x <= 1,)),
     ],
 )
-def test_what_does_not_hold_or_is_no_sum_of_powers_is_not(left: Any, right: Any, relations: tuple[Any, ...]) -> None:
+def test_what_does_not_hold_or_is_no_sum_of_powers_is_not(
+    left: Any, right: Any, relations: tuple[Any, ...]
+) -> None:
     assert not proved(left, right, *relations)
 
 

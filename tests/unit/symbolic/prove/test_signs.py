@@ -11,11 +11,18 @@ from dpverify.symbolic.expressions.functions import Bit, Log2, PopCount
 from dpverify.symbolic.prove import certificate, signs
 from dpverify.symbolic.prove.atoms import facts_between
 from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError, with_witnesses
-from dpverify.symbolic.prove.signs import is_implied, is_nonnegative, is_nonzero, is_positive
+from dpverify.symbolic.prove.signs import (
+    is_implied,
+    is_nonnegative,
+    is_nonzero,
+    is_positive,
+)
 from tests.for_each import for_each
 
 x, y, h = (Symbol(name, real=True) for name in "xyh")
-a, g, V, ell, rho = (Symbol(name, positive=True) for name in ("alpha", "gamma", "V", "ell", "rho"))
+a, g, V, ell, rho = (
+    Symbol(name, positive=True) for name in ("alpha", "gamma", "V", "ell", "rho")
+)
 N, T, t = (Symbol(name, integer=True, positive=True) for name in "NTt")
 i = Symbol("i", integer=True)
 s = Symbol("s", integer=True, nonnegative=True)
@@ -26,7 +33,11 @@ TRUE: list[tuple[Any, list[Any]]] = [
     (1 - h, [a * N <= 1, h >= exp(-a * N), h <= 1 - (1 - e) * a * N]),
     (2 * (2**i - 1) - 2**i, [i >= 1]),
     (V - V * rho**2 / ell, [rho**2 <= ell]),
-    (2 * rho * sqrt(V) * ell - (V * rho**2 / 2 + Rational(3, 2) * rho * sqrt(V) * ell), [rho * sqrt(V) <= ell]),
+    (
+        2 * rho * sqrt(V) * ell
+        - (V * rho**2 / 2 + Rational(3, 2) * rho * sqrt(V) * ell),
+        [rho * sqrt(V) <= ell],
+    ),
     (Log2(T + 1) - Log2(t + 1), [t <= T]),
     (Max(1, 1 / (a * N)) - 1 / (a * N), []),
     (x - Min(x, y), []),
@@ -91,7 +102,9 @@ def test_false_inequalities_are_not(expr: Any, assumed: list[Any]) -> None:
         (x + 1 - floor(x), [], True),
     ],
 )
-def test_strict_and_weak_inequalities_are_told_apart(expr: Any, assumed: list[Any], strict: bool) -> None:
+def test_strict_and_weak_inequalities_are_told_apart(
+    expr: Any, assumed: list[Any], strict: bool
+) -> None:
     facts = Facts().assume(assumed)
     assert is_nonnegative(expr, facts)
     assert is_positive(expr, facts) is strict
@@ -153,7 +166,9 @@ def test_witnesses_satisfy_the_facts() -> None:
         assert point["i"] >= 2
 
 
-def test_what_is_known_of_the_letters_is_put_together_once_for_all_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_known_of_the_letters_is_put_together_once_for_all_ways(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked = []
     between, r = facts_between, Symbol("r_asked_once", nonnegative=True)
 
@@ -162,14 +177,17 @@ def test_what_is_known_of_the_letters_is_put_together_once_for_all_ways(monkeypa
         return between(atoms, prove)
 
     monkeypatch.setattr(signs, "facts_between", counted)
-    assert not is_nonnegative(2 * exp(r) - 2 - 2 * r - r**2)  # true, and not found: both kinds of certificate are tried
+    # true, and not found: both kinds of certificate are tried
+    assert not is_nonnegative(2 * exp(r) - 2 - 2 * r - r**2)
     assert asked.count((exp(r),)) == 1
 
 
 def test_what_is_known_above_a_bound_is_kept_for_the_next_proof() -> None:
     u, misses = Symbol("u_measured_from_2", real=True), []
     for constant in (1, 3):  # true, and not found: everything is tried
-        assert not is_nonnegative(2 * exp(u) - 2 - 2 * u - u**2 + constant, Facts().assume([u >= 2]))
+        assert not is_nonnegative(
+            2 * exp(u) - 2 - 2 * u - u**2 + constant, Facts().assume([u >= 2])
+        )
         misses.append(certificate._columns.cache_info().misses)
     assert misses[0] == misses[1]
 
@@ -181,6 +199,7 @@ def test_letters_above_other_bounds_are_others() -> None:
         assert is_nonnegative(u**3 - 27, facts) == proven
         assert is_positive(u**3 - 27, facts) == (bound > 3)
     letters = {signs._above(u, bound) for bound in map(sympy.Integer, (2, 3))}
-    letters |= {signs._above(letter, sympy.Integer(2)) for letter in letters}  # no letter is measured by itself
+    # no letter is measured by itself
+    letters |= {signs._above(letter, sympy.Integer(2)) for letter in letters}
     letters |= {signs._above(Symbol(u.name, integer=True), sympy.Integer(2))}
     assert len(letters) == 5

@@ -49,7 +49,9 @@ def test_agrees_with_scipy(seed: int) -> None:
     rows, count = rng.randint(1, 7), rng.randint(1, 14)
     dense = [[rng.randint(-3, 3) for _ in range(rows)] for _ in range(count)]
     mix = [rng.randint(0, 2) for _ in range(count)]
-    target = [sum(w * c[r] for w, c in zip(mix, dense, strict=True)) for r in range(rows)]
+    target = [
+        sum(w * c[r] for w, c in zip(mix, dense, strict=True)) for r in range(rows)
+    ]
     if seed % 2:
         target = [rng.randint(-5, 5) for _ in range(rows)]
     wanted = [rng.random() < 0.3 for _ in range(count)]
@@ -64,6 +66,11 @@ def test_agrees_with_scipy(seed: int) -> None:
     if weights is not None:
         assert all(w >= 0 for w in weights)
         for r in range(rows):
-            assert sum((w * c[r] for w, c in zip(weights, dense, strict=True)), fmpq(0)) == target[r]
-        used = sum((w for w, flag in zip(weights, wanted, strict=True) if flag), fmpq(0))
+            assert (
+                sum((w * c[r] for w, c in zip(weights, dense, strict=True)), fmpq(0))
+                == target[r]
+            )
+        used = sum(
+            (w for w, flag in zip(weights, wanted, strict=True) if flag), fmpq(0)
+        )
         assert (used > 0) == (oracle.fun is not None and oracle.fun < -1e-7)

@@ -13,7 +13,14 @@ import sympy
 from flint import fmpq
 
 from dpverify.symbolic.exact.numbers import DomainError, compare
-from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Range, SetBits, Variable, Vector
+from dpverify.symbolic.expressions.ranges import (
+    AnyVector,
+    GaussianNorm,
+    Range,
+    SetBits,
+    Variable,
+    Vector,
+)
 from dpverify.symbolic.expressions.translation import compile_expr
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE, Condition, Rule
@@ -22,7 +29,12 @@ from tests.for_each import for_each
 
 FILE = Path(__file__).parents[4] / "specs" / "proofs" / "needed.toml"
 NEEDED: dict[str, dict[str, Any]] = tomllib.loads(FILE.read_text(encoding="utf-8"))
-POINTS = [(rule, text) for rule, texts in NEEDED.items() for text, why in texts.items() if isinstance(why, dict)]
+POINTS = [
+    (rule, text)
+    for rule, texts in NEEDED.items()
+    for text, why in texts.items()
+    if isinstance(why, dict)
+]
 BITS = 200
 INDEX = sympy.Symbol("i", integer=True)
 
@@ -32,24 +44,39 @@ class Setting:
 
     def __init__(self, rule: Rule, given: dict[str, Any]) -> None:
         self.rule, self.facts, self.declared = rule, Facts(), dict[str, Variable]()
-        self.where, self.env, self.functions = dict[str, Any](), dict[str, Any](), dict[str, Any]()
+        self.where, self.env, self.functions = (
+            dict[str, Any](),
+            dict[str, Any](),
+            dict[str, Any](),
+        )
         formulas = {
-            name: sympy.sympify(value, {s: sympy.Symbol(s, real=True) for s in rule.ranges} | {"i": INDEX})
+            name: sympy.sympify(
+                value,
+                {s: sympy.Symbol(s, real=True) for s in rule.ranges} | {"i": INDEX},
+            )
             for name, value in given.items()
             if not isinstance(value, list)
         }
-        inside = {s.name: s for formula in formulas.values() for s in formula.free_symbols - {INDEX}}
+        inside = {
+            s.name: s
+            for formula in formulas.values()
+            for s in formula.free_symbols - {INDEX}
+        }
         for name in (*given, *sorted(rule.variables - given.keys())):
             self._take(name, given.get(name), formulas.get(name), inside)
 
-    def _take(self, name: str, value: Any, formula: Any, symbols: dict[str, Any]) -> None:
+    def _take(
+        self, name: str, value: Any, formula: Any, symbols: dict[str, Any]
+    ) -> None:
         if value is None:
             self._declare(name)
         elif isinstance(value, list):
             self.declared[name] = AnyVector(len(value))
             self.where[name] = sympy.Symbol(name)
             self.env[name] = Vector(tuple(fmpq(entry) for entry in value))
-        elif name in self.rule.functions or isinstance(self.rule.ranges.get(name), SetBits):
+        elif name in self.rule.functions or isinstance(
+            self.rule.ranges.get(name), SetBits
+        ):
             self.where[name] = self.functions[name] = sympy.Lambda(INDEX, formula)
         elif name in symbols:
             self.where[name] = symbols[name]
@@ -64,8 +91,14 @@ class Setting:
         declared = self.rule.ranges[name]
         values = {n: self.where[n] for n in self.rule.ranges if n in self.where}
         if isinstance(declared, GaussianNorm):
-            parts = (substitute(part, values) for part in (declared.dimension, declared.variance))
-            self.declared[name], self.where[name] = GaussianNorm(*parts), sympy.Symbol(name)
+            parts = (
+                substitute(part, values)
+                for part in (declared.dimension, declared.variance)
+            )
+            self.declared[name], self.where[name] = (
+                GaussianNorm(*parts),
+                sympy.Symbol(name),
+            )
         else:
             assert isinstance(declared, SetBits), f"{name} has no value"
             self.declared[name] = SetBits(substitute(declared.of, values))
@@ -115,11 +148,19 @@ def fault(rule: Rule, text: str, why: dict[str, Any]) -> str | None:
         except (DomainError, AttributeError):  # the latter: a number has no coordinates
             return None
     lhs, rhs = setting.value(says.lhs), setting.value(says.rhs)
-    return None if compare(lhs, says.relation, rhs) is False else f"{lhs} {says.relation} {rhs} is not false"
+    return (
+        None
+        if compare(lhs, says.relation, rhs) is False
+        else f"{lhs} {says.relation} {rhs} is not false"
+    )
 
 
 def test_every_condition_of_every_rule_is_in_the_file_and_nothing_else() -> None:
-    stated = {name: [str(c) for c in rule.conditions] for name, rule in CATALOGUE.items() if rule.conditions}
+    stated = {
+        name: [str(c) for c in rule.conditions]
+        for name, rule in CATALOGUE.items()
+        if rule.conditions
+    }
     assert {name: list(conditions) for name, conditions in NEEDED.items()} == stated
     assert all(len(set(texts)) == len(texts) for texts in stated.values())
 
@@ -135,16 +176,25 @@ def test_a_point_that_shows_nothing_is_refused() -> None:
     assert "is not false" in str(fault(bernoulli, "x >= -1", {"n": 2, "x": -4}))
     assert "n is an integer" in str(fault(bernoulli, "x >= -1", {"n": "5/2", "x": -4}))
     assert "not certainly false" in str(fault(bernoulli, "x >= -1", {"n": 3, "x": 4}))
-    assert "has the value" in str(fault(bernoulli, "x >= -1", {"n": 3, "x": -4, "no_value": "lhs"}))
+    assert "has the value" in str(
+        fault(bernoulli, "x >= -1", {"n": 3, "x": -4, "no_value": "lhs"})
+    )
 
 
-@for_each(("name", "kind"), [("norm-triangle", IsVector), ("power-monotone", Holds), ("bernoulli", IsInteger)])
+@for_each(
+    ("name", "kind"),
+    [("norm-triangle", IsVector), ("power-monotone", Holds), ("bernoulli", IsInteger)],
+)
 def test_a_condition_that_is_met_by_anything_is_noticed(
     name: str, kind: type[Condition], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kind, "is_met", lambda *_: True)
     rule = CATALOGUE[name]
-    assert all(fault(rule, str(c), NEEDED[name][str(c)]) for c in rule.conditions if isinstance(c, kind))
+    assert all(
+        fault(rule, str(c), NEEDED[name][str(c)])
+        for c in rule.conditions
+        if isinstance(c, kind)
+    )
 
 
 NUMBERS = ("-2", "-1", "0", "1/2", "1", "2")
@@ -152,15 +202,22 @@ ARGUED = [
     (rule, text)
     for rule, texts in NEEDED.items()
     for text, why in texts.items()
-    if isinstance(why, str) and all(isinstance(kind, Range) for kind in CATALOGUE[rule].ranges.values())
+    if isinstance(why, str)
+    and all(isinstance(kind, Range) for kind in CATALOGUE[rule].ranges.values())
 ]
 
 
 @for_each(("name", "text"), ARGUED)
-def test_where_words_say_that_a_condition_is_not_needed_no_small_point_says_otherwise(name: str, text: str) -> None:
+def test_where_words_say_that_a_condition_is_not_needed_no_small_point_says_otherwise(
+    name: str, text: str
+) -> None:
     rule = CATALOGUE[name]
-    functions = {letter: str(example.expr).replace("_i", "i") for letter, example in rule.functions.items()}
+    functions = {
+        letter: str(example.expr).replace("_i", "i")
+        for letter, example in rule.functions.items()
+    }
     for values in product(NUMBERS, repeat=len(rule.ranges)):
         point = dict(zip(rule.ranges, values, strict=True)) | functions
-        with suppress(ArithmeticError, TypeError, ValueError):  # an expression has no real value there
+        # an expression has no real value there
+        with suppress(ArithmeticError, TypeError, ValueError):
             assert fault(rule, text, point) is not None, f"false at {point}"

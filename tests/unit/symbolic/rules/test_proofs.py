@@ -11,7 +11,15 @@ from typing import Any
 
 import sympy
 
-from dpverify.symbolic.expressions.functions import Binomial, Bit, Inner, Log2, Moment, Norm, PopCount
+from dpverify.symbolic.expressions.functions import (
+    Binomial,
+    Bit,
+    Inner,
+    Log2,
+    Moment,
+    Norm,
+    PopCount,
+)
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE, Condition, Rule
 from dpverify.symbolic.rules.base import (
@@ -27,7 +35,9 @@ from dpverify.symbolic.rules.sequences import AreEqual, BernsteinOrder
 from tests.for_each import for_each
 
 PROOFS = Path(__file__).parents[4] / "specs" / "proofs"
-RULES: list[dict[str, Any]] = json.loads((PROOFS / "rules.json").read_text(encoding="utf-8"))["rules"]
+RULES: list[dict[str, Any]] = json.loads(
+    (PROOFS / "rules.json").read_text(encoding="utf-8")
+)["rules"]
 BY_NAME = {rule["name"]: rule for rule in RULES}
 
 FUNCTIONS = {
@@ -47,7 +57,13 @@ FUNCTIONS = {
     Inner: "inner",
 }
 ATOMS = {sympy.oo: "oo", -sympy.oo: "-oo", sympy.pi: "pi", sympy.E: ["exp", ["q", "1"]]}
-RELATIONS = {sympy.Le: "<=", sympy.Lt: "<", sympy.Ne: "!=", sympy.Ge: "<=", sympy.Gt: "<"}
+RELATIONS = {
+    sympy.Le: "<=",
+    sympy.Lt: "<",
+    sympy.Ne: "!=",
+    sympy.Ge: "<=",
+    sympy.Gt: "<",
+}
 
 
 def neutral(e: Any) -> Any:
@@ -95,7 +111,13 @@ def neutral_condition(c: Condition) -> Any:
         case Holds():
             return neutral_relation(c.relation)
         case ForAll():
-            return ["forall", c.index.name, neutral(c.lo), neutral(c.hi), neutral_relation(c.relation)]
+            return [
+                "forall",
+                c.index.name,
+                neutral(c.lo),
+                neutral(c.hi),
+                neutral_relation(c.relation),
+            ]
         case IsInteger():
             return ["integer", neutral(c.expr)]
         case AreEqual():
@@ -105,11 +127,19 @@ def neutral_condition(c: Condition) -> Any:
         case IsVector():
             return ["declared", "vector", neutral(c.variable)]
         case IsGaussianNorm():
-            return ["declared", "gaussian-norm", *map(neutral, (c.variable, c.dimension, c.variance))]
+            return [
+                "declared",
+                "gaussian-norm",
+                *map(neutral, (c.variable, c.dimension, c.variance)),
+            ]
         case AreSetBits():
             return ["declared", "set-bits", str(c.position.func), neutral(c.of)]
         case BernsteinOrder():
-            return ["declared", "bernstein", *map(neutral, (c.small, c.large, c.variable, c.low, c.high))]
+            return [
+                "declared",
+                "bernstein",
+                *map(neutral, (c.small, c.large, c.variable, c.low, c.high)),
+            ]
     raise TypeError(f"no form in rules.json for {c!r}")
 
 
@@ -118,13 +148,26 @@ def in_order(e: Any) -> Any:
     if not isinstance(e, list) or e[:1] == ["q"]:
         return e
     parts = [in_order(part) for part in e]
-    return [parts[0], *sorted(parts[1:], key=json.dumps)] if parts[0] in ("+", "*") else parts
+    return (
+        [parts[0], *sorted(parts[1:], key=json.dumps)]
+        if parts[0] in ("+", "*")
+        else parts
+    )
 
 
 def whole_letters(rule: Rule) -> set[str]:
     """Letters that are integers in the engine's statement or conditions."""
-    sides = [rule.sides.lhs, rule.sides.rhs, *(c.expr for c in rule.conditions if isinstance(c, IsInteger))]
-    return {s.name for side in sides for s in side.free_symbols if s.is_integer and not isinstance(s, sympy.Dummy)}
+    sides = [
+        rule.sides.lhs,
+        rule.sides.rhs,
+        *(c.expr for c in rule.conditions if isinstance(c, IsInteger)),
+    ]
+    return {
+        s.name
+        for side in sides
+        for s in side.free_symbols
+        if s.is_integer and not isinstance(s, sympy.Dummy)
+    }
 
 
 def test_every_rule_is_in_the_file_once() -> None:
@@ -137,7 +180,9 @@ def test_the_engine_says_what_was_proved(name: str) -> None:
     assert neutral(engine.sides.lhs) == in_order(proved["lhs"])
     assert engine.sides.relation == proved["relation"]
     assert neutral(engine.sides.rhs) == in_order(proved["rhs"])
-    assert [neutral_condition(c) for c in engine.conditions] == [in_order(c) for c in proved["conditions"]]
+    assert [neutral_condition(c) for c in engine.conditions] == [
+        in_order(c) for c in proved["conditions"]
+    ]
     assert set(proved["letters"]) == engine.variables
 
 
@@ -149,18 +194,29 @@ def test_a_letter_is_whole_only_where_a_condition_asks_for_it(name: str) -> None
     assert whole_letters(CATALOGUE[name]) <= whole
 
 
-WHOLE = [(rule["name"], c[1]) for rule in RULES for c in rule["conditions"] if c[0] == "integer"]
+WHOLE = [
+    (rule["name"], c[1])
+    for rule in RULES
+    for c in rule["conditions"]
+    if c[0] == "integer"
+]
 
 
 @for_each(("name", "letter"), WHOLE)
-def test_a_number_that_may_be_a_fraction_is_refused_where_a_whole_one_is_needed(name: str, letter: str) -> None:
+def test_a_number_that_may_be_a_fraction_is_refused_where_a_whole_one_is_needed(
+    name: str, letter: str
+) -> None:
     rule = CATALOGUE[name]
-    where: dict[str, Any] = {key: sympy.Symbol(key, integer=True) for key in rule.ranges} | dict(rule.functions)
+    where: dict[str, Any] = {
+        key: sympy.Symbol(key, integer=True) for key in rule.ranges
+    } | dict(rule.functions)
     where |= {"pos": sympy.Function("pos")} if "pos" in where else {}
     asked = [c for c in rule.instance(where).conditions if isinstance(c, IsInteger)]
     assert all(c.is_met(Facts(), {}) for c in asked)
     fraction = rule.instance(where | {letter: sympy.Symbol("z", positive=True)})
-    assert not all(c.is_met(Facts(), {}) for c in fraction.conditions if isinstance(c, IsInteger))
+    assert not all(
+        c.is_met(Facts(), {}) for c in fraction.conditions if isinstance(c, IsInteger)
+    )
 
 
 def test_a_rule_has_a_proof_or_a_citation() -> None:
@@ -181,13 +237,20 @@ def test_a_rule_has_a_proof_or_a_citation() -> None:
 
 def test_no_proof_is_left_out() -> None:
     for path in PROOFS.glob("*.v"):
-        bare = re.sub(r"\(\*.*?\*\)", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-        assert not re.search(r"\b(Admitted|admit|Abort|Axiom|Parameter|Conjecture)\b", bare), path.name
+        bare = re.sub(
+            r"\(\*.*?\*\)", "", path.read_text(encoding="utf-8"), flags=re.DOTALL
+        )
+        assert not re.search(
+            r"\b(Admitted|admit|Abort|Axiom|Parameter|Conjecture)\b", bare
+        ), path.name
 
 
 def test_the_propositions_are_made_from_the_file() -> None:
     done = subprocess.run(
-        [sys.executable, PROOFS / "statements.py", "--check"], capture_output=True, text=True, check=False
+        [sys.executable, PROOFS / "statements.py", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
 

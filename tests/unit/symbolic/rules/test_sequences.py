@@ -29,7 +29,11 @@ POLYNOMIALS: dict[str, Any] = {"x": x, "low": Integer(0), "high": Rational(1, 2)
 def unmet(name: str, where: dict[str, Any], assumed: list[Any]) -> list[str]:
     instance = find_rule(name).instance(where)
     facts = Facts().assume(assumed)
-    return [str(condition) for condition in instance.conditions if not condition.is_met(facts, {})]
+    return [
+        str(condition)
+        for condition in instance.conditions
+        if not condition.is_met(facts, {})
+    ]
 
 
 def test_the_squares_of_a_convolution_telescope() -> None:
@@ -37,21 +41,36 @@ def test_the_squares_of_a_convolution_telescope() -> None:
     assert unmet("convolution-squares", where, [u < 1, v < 1]) == []
 
 
-@for_each(("name", "wrong"), [("a", 1 / (1 - u)), ("b", u / INSIDE), ("d", 1 / (1 - v**2)), ("p", 2)])
+@for_each(
+    ("name", "wrong"),
+    [("a", 1 / (1 - u)), ("b", u / INSIDE), ("d", 1 / (1 - v**2)), ("p", 2)],
+)
 def test_wrong_coefficients_do_not_telescope(name: str, wrong: Any) -> None:
     where = {**SQUARES, "u": u, "v": v, "m": m, name: wrong}
     assert unmet("convolution-squares", where, [u < 1, v < 1])
 
 
 def test_a_convolution_telescopes_and_its_number_of_terms_is_not_negative() -> None:
-    where = {"u": u, "v": v, "m": m, "p": 1, "s": 0, "a": 1 / (1 - u), "d": 1 / ((1 - u) * (1 - v))}
+    where = {
+        "u": u,
+        "v": v,
+        "m": m,
+        "p": 1,
+        "s": 0,
+        "a": 1 / (1 - u),
+        "d": 1 / ((1 - u) * (1 - v)),
+    }
     assert unmet("convolution-sum", where, []) == []
     assert unmet("convolution-sum", {**where, "d": 1 / (1 - v)}, [])
-    assert unmet("convolution-sum", {**where, "m": Symbol("k", integer=True)}, []) == ["k >= 0"]
+    assert unmet("convolution-sum", {**where, "m": Symbol("k", integer=True)}, []) == [
+        "k >= 0"
+    ]
 
 
 def test_terms_of_a_convolution_may_not_alternate() -> None:
-    assert unmet("convolution-nonnegative", {"u": u, "v": Symbol("w", real=True), "m": m}, []) == ["w >= 0"]
+    assert unmet(
+        "convolution-nonnegative", {"u": u, "v": Symbol("w", real=True), "m": m}, []
+    ) == ["w >= 0"]
 
 
 @for_each(
@@ -65,7 +84,9 @@ def test_terms_of_a_convolution_may_not_alternate() -> None:
         (x, u, False),
     ],
 )
-def test_bernstein_coefficients_decide_an_interval(small: Any, large: Any, holds: bool) -> None:
+def test_bernstein_coefficients_decide_an_interval(
+    small: Any, large: Any, holds: bool
+) -> None:
     where = {**POLYNOMIALS, "a": small, "b": large}
     assert (unmet("bernstein", where, [x <= Rational(1, 2)]) == []) is holds
 
@@ -95,7 +116,14 @@ def test_a_polynomial_step_with_a_constant_moved_by_a_hundredth_fails() -> None:
         where = {**POLYNOMIALS, "a": 2 * (1 + x**2), "b": goal * (1 + x) * (1 - x**2)}
         step = Step(where["b"], "<=", "bernstein", where)
         half = Rational(1, 2)
-        return Derivation("demo", "ours", {"x": real(0, half, open_lo=True)}, (x <= half,), where["a"], (step,))
+        return Derivation(
+            "demo",
+            "ours",
+            {"x": real(0, half, open_lo=True)},
+            (x <= half,),
+            where["a"],
+            (step,),
+        )
 
     assert check_derivation(chain(Rational(20, 9)), points=30).complete
     assert not check_derivation(chain(Rational(22, 10)), points=30).complete

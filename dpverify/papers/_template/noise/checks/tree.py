@@ -58,7 +58,9 @@ def _delta(point: Point, statement: Statement) -> arb:
 
 
 MECHANISM = {
-    "gaussian-mechanism": Property("the exact delta is that of one release with Gaussian noise"),
+    "gaussian-mechanism": Property(
+        "the exact delta is that of one release with Gaussian noise"
+    ),
     "bounded-sensitivity": Property("the query changes by exactly 1"),
 }
 """The property of the mechanism that satisfies each assumption of Theorem 1. A refutation without it is refused."""
@@ -68,11 +70,24 @@ CHECKS.add(
         "algorithm-1",
         "noise-law",
         point={"T": STEPS, "d": COORDINATES},
-        plan=Plan(TrajectoryEffect(STEPS, COORDINATES, scale=1.02, correlation=0.2), block=256),
+        plan=Plan(
+            TrajectoryEffect(STEPS, COORDINATES, scale=1.02, correlation=0.2), block=256
+        ),
         simulate=lambda _, rng, size: _run(rng, size, 0),
         judge=TrajectoryLaw(_law),
-        controls=[Control("node missing", "step 48 lacks its own node", lambda _, rng, size: _run(rng, size, 48))],
+        controls=[
+            Control(
+                "node missing",
+                "step 48 lacks its own node",
+                lambda _, rng, size: _run(rng, size, 48),
+            )
+        ],
     ),
-    SearchCheck("lemma-1", "search", lhs=_variance, corners=[{"t": 2**k - 1, "sigma": 1} for k in range(1, 20)]),
+    SearchCheck(
+        "lemma-1",
+        "search",
+        lhs=_variance,
+        corners=[{"t": 2**k - 1, "sigma": 1} for k in range(1, 20)],
+    ),
     SearchCheck("theorem-1", "search", lhs=_delta, meets=MECHANISM),
 )

@@ -1,9 +1,11 @@
 """The accountant of Algorithm 1: certified bounds on mu for the worst pattern of visits of one example.
 
-A visit is a step that uses the replaced example. Between neighbouring data sets, a released node [y, z] of COMPOSE(1,
-t) moves by at most 2 alpha G times its sum of weights, the sum of ``(1-alpha)**(z - t)`` over the visits t in it. One
-loss attains this in all nodes at once. The run is thus a composition of Gaussian mechanisms with ``mu^2 = (2 alpha G /
-deviation)^2 * sum over released nodes of (sum of weights)^2``, maximized over the patterns of visits.
+A visit is a step that uses the replaced example. Between neighbouring data sets, a
+released node [y, z] of COMPOSE(1, t) moves by at most 2 alpha G times its sum of
+weights, the sum of ``(1-alpha)**(z - t)`` over the visits t in it. One loss attains
+this in all nodes at once. The run is thus a composition of Gaussian mechanisms with
+``mu^2 = (2 alpha G / deviation)^2 * sum over released nodes of (sum of weights)^2``,
+maximized over the patterns of visits.
 
 With one permutation for all epochs ("once") the visits are N steps apart, so a block of 2^k steps depends only on the
 distance from its beginning to its first visit, modulo N. One array of N entries for each level gives the sums for every
@@ -35,7 +37,9 @@ from dpverify.shared_types import Ordering
 
 
 @kernel
-def double(S: Vector, Q: Vector, half: int, decay: float, S_out: Vector, Q_out: Vector) -> None:
+def double(
+    S: Vector, Q: Vector, half: int, decay: float, S_out: Vector, Q_out: Vector
+) -> None:
     """Join blocks of ``half`` steps; entry j is for a first visit j steps after the beginning, 0 beyond the length."""
     N = S.shape[0]
     shift = half % N
@@ -110,7 +114,9 @@ def released_nodes(steps: int) -> Iterator[tuple[int, int]]:
         yield z - (z & -z) + 1, z
 
 
-def node_weight(node: tuple[int, int], pattern: Sequence[int], alpha: Fraction) -> Fraction:
+def node_weight(
+    node: tuple[int, int], pattern: Sequence[int], alpha: Fraction
+) -> Fraction:
     """Sum ``(1-alpha)**(z - t)`` over the visits t in the node [y, z]; ``0**0 = 1``."""
     y, z = node
     return sum(((1 - alpha) ** (z - t) for t in pattern if y <= t <= z), Fraction(0))
@@ -118,12 +124,20 @@ def node_weight(node: tuple[int, int], pattern: Sequence[int], alpha: Fraction) 
 
 def pattern_sum(steps: int, alpha: Fraction, pattern: Sequence[int]) -> Fraction:
     """Sum the squared weights over the released nodes: squared sensitivities in units of ``(2 alpha G)^2``."""
-    return sum((node_weight(node, pattern, alpha) ** 2 for node in released_nodes(steps)), Fraction(0))
+    return sum(
+        (node_weight(node, pattern, alpha) ** 2 for node in released_nodes(steps)),
+        Fraction(0),
+    )
 
 
-def largest_sum(steps: int, examples: int, alpha: Fraction, ordering: Ordering) -> tuple[Fraction, Pattern]:
+def largest_sum(
+    steps: int, examples: int, alpha: Fraction, ordering: Ordering
+) -> tuple[Fraction, Pattern]:
     """Maximize :func:`pattern_sum` over all patterns; return the maximum and the first pattern that attains it."""
-    best = max(patterns(steps, examples, ordering), key=lambda pattern: pattern_sum(steps, alpha, pattern))
+    best = max(
+        patterns(steps, examples, ordering),
+        key=lambda pattern: pattern_sum(steps, alpha, pattern),
+    )
     return pattern_sum(steps, alpha, best), best
 
 
@@ -134,13 +148,19 @@ CLOSENESS: Final = (0.0, 1e-3, 2e-4, 5e-5, 1e-5)
 
 
 def tree_sum_of_squares(
-    steps: int, examples: int, alpha: float, ordering: Ordering = "fresh", *, accuracy: float = ACCURACY
+    steps: int,
+    examples: int,
+    alpha: float,
+    ordering: Ordering = "fresh",
+    *,
+    accuracy: float = ACCURACY,
 ) -> Bounds:
     """Bound the largest sum of squared weights over Algorithm 1's released nodes, over the visits of one example."""
-    # ``max over patterns of sum over nodes of (sum over visits t of (1-alpha)**(z - t))^2``. The bounds are refined
-    # until their ratio is at most ``accuracy`` or no finer tree is left. They are exact for "once", and for "fresh"
-    # unless hulls become long (alpha well below 1/N). Replaces ``tran2022:theorem-4``; NOTES_accountant.md has the
-    # proofs.
+    # ``max over patterns of sum over nodes of (sum over visits t of (1-alpha)**(z -
+    # t))^2``. The bounds are refined until their ratio is at most ``accuracy`` or no
+    # finer tree is left. They are exact for "once", and for "fresh" unless hulls become
+    # long (alpha well below 1/N). Replaces ``tran2022:theorem-4``; NOTES_accountant.md
+    # has the proofs.
     T = check.whole(1, MOST_STEPS - 1, steps=steps)
     N = check.whole(1, examples=examples)
     alpha = check.weight(alpha=alpha)
@@ -154,17 +174,31 @@ def tree_sum_of_squares(
 def _fresh(T: int, N: int, alpha: float, accuracy: float) -> Bounds:
     blocks.check_blocks(T, N)
     best = Bounds(0.0, math.inf, exact=False)
-    if N <= blocks.ONE_EPOCH:  # the same place in every epoch is also a pattern of "fresh": a lower bound
-        best = replace(blocks.best_place(values_by_place(T, N, alpha), T, N), upper=math.inf, exact=False)
+    # the same place in every epoch is also a pattern of "fresh": a lower bound
+    if N <= blocks.ONE_EPOCH:
+        best = replace(
+            blocks.best_place(values_by_place(T, N, alpha), T, N),
+            upper=math.inf,
+            exact=False,
+        )
     trees = (partial(FreshTree, T, N, alpha, close) for close in CLOSENESS)
     return blocks.refine(best, trees, partial(pattern_value, T, alpha), accuracy)
 
 
-def dp_nsgd_mu(parameters: Parameters, examples: int, *, accuracy: float = ACCURACY) -> Bounds:
+def dp_nsgd_mu(
+    parameters: Parameters, examples: int, *, accuracy: float = ACCURACY
+) -> Bounds:
     """Return bounds on the Gaussian privacy parameter mu of Algorithm 1, in place of ``tran2022:theorem-4``."""
-    # The outputs on neighbouring data sets are at most as distinguishable as N(0, 1) and N(mu, 1) for mu = ``upper``. A
-    # loss and a pattern exist for which they are as distinguishable as for mu = ``lower``. Infinite if sigma is 0.
-    bounds = tree_sum_of_squares(parameters.steps, examples, parameters.alpha, parameters.ordering, accuracy=accuracy)
+    # The outputs on neighbouring data sets are at most as distinguishable as N(0, 1)
+    # and N(mu, 1) for mu = ``upper``. A loss and a pattern exist for which they are as
+    # distinguishable as for mu = ``lower``. Infinite if sigma is 0.
+    bounds = tree_sum_of_squares(
+        parameters.steps,
+        examples,
+        parameters.alpha,
+        parameters.ordering,
+        accuracy=accuracy,
+    )
     deviation = parameters.node_deviation(examples)
     if deviation == 0.0:
         return Bounds(math.inf, math.inf, bounds.exact, bounds.pattern)

@@ -18,7 +18,13 @@ from typing import Final
 
 import numpy as np
 
-from dpverify.papers.tran2022.accounting.algorithm_1.hull import STATES, Level, Places, join_level, targets_of
+from dpverify.papers.tran2022.accounting.algorithm_1.hull import (
+    STATES,
+    Level,
+    Places,
+    join_level,
+    targets_of,
+)
 from dpverify.papers.tran2022.accounting.blocks import (
     INSIDE,
     LONGEST_PATTERN,
@@ -28,9 +34,11 @@ from dpverify.papers.tran2022.accounting.blocks import (
     pairings,
 )
 
-MOST_POINTS: Final = 1024  # Largest number of points of one state if points are not merged.
+# Largest number of points of one state if points are not merged.
+MOST_POINTS: Final = 1024
 
-PLACE: Final = (1 << 20) - 1  # Mask of the bits of a code that hold the index of a point.
+# Mask of the bits of a code that hold the index of a point.
+PLACE: Final = (1 << 20) - 1
 
 Choice = tuple[tuple[int, int, int, int], ...]
 """For each released node that no other contains: level, index in the level, state, index of the point."""
@@ -60,7 +68,9 @@ class FreshTree:
     them, which gives upper bounds. Otherwise they are replaced by one of them, which gives lower bounds.
     """
 
-    def __init__(self, steps: int, examples: int, alpha: float, close: float, *, upper: bool) -> None:
+    def __init__(
+        self, steps: int, examples: int, alpha: float, close: float, *, upper: bool
+    ) -> None:
         self.T = steps
         self.N = examples
         self.close = close
@@ -92,20 +102,35 @@ class FreshTree:
                 continue
             fit = pairings(before, current, 0, at, 1 << k, self.N)
             values = {
-                state: max((before[a][0] + current[b][0], before[a][1] + current[b][1]) for a, b in pairs)
+                state: max(
+                    (before[a][0] + current[b][0], before[a][1] + current[b][1])
+                    for a, b in pairs
+                )
                 for state, pairs in fit.items()
             }
-        # Bound on the loss from computing hulls in floats; see NOTES_accountant.md, section 5.
+        # Bound on the loss from computing hulls in floats; see NOTES_accountant.md,
+        # section 5.
         lost = len(self._levels) * (24 * longest + 32) * 2.0**-53 if self.upper else 0.0
-        return FreshRun(self, {state: (value * (1.0 + lost), choice) for state, (value, choice) in values.items()})
+        return FreshRun(
+            self,
+            {
+                state: (value * (1.0 + lost), choice)
+                for state, (value, choice) in values.items()
+            },
+        )
 
     def visits(self, choice: Choice) -> list[int]:
         """Return the visits, counted from 1, of a choice of points."""
         nodes = dict(_nodes(self.T))
-        items = np.empty((4, 0), dtype=np.int64)  # first step, index in the level, state, index of the point
+        # first step, index in the level, state, index of the point
+        items = np.empty((4, 0), dtype=np.int64)
         for k in range(len(self._levels) - 1, -1, -1):
-            level_items = [(nodes[level], *indices) for level, *indices in choice if level == k]
-            items = np.concatenate([items, np.array(level_items, dtype=np.int64).reshape(-1, 4).T], axis=1)
+            level_items = [
+                (nodes[level], *indices) for level, *indices in choice if level == k
+            ]
+            items = np.concatenate(
+                [items, np.array(level_items, dtype=np.int64).reshape(-1, 4).T], axis=1
+            )
             if k == 0:
                 break
             level = self._levels[k]
@@ -115,9 +140,14 @@ class FreshTree:
             left = begin, level.left[place], code >> 42, code >> 20 & PLACE
             right = begin + half, level.right[place], code >> 40 & 3, code & PLACE
             items = np.concatenate([left, right], axis=1)
-            none = (items[2] == STATES.index(OUTSIDE)) & (items[0] % self.N + half <= self.N)  # within an epoch
+            # within an epoch
+            none = (items[2] == STATES.index(OUTSIDE)) & (
+                items[0] % self.N + half <= self.N
+            )
             items = items[:, ~none]
-        visits: list[int] = np.sort(items[0, items[2] == STATES.index(INSIDE)] + 1).tolist()
+        visits: list[int] = np.sort(
+            items[0, items[2] == STATES.index(INSIDE)] + 1
+        ).tolist()
         return visits
 
     def _needed(self, nodes: dict[int, int]) -> list[Places]:
@@ -126,7 +156,11 @@ class FreshTree:
         out = list[Places]()
         for k in range(self.T.bit_length() - 1, -1, -1):
             node_offset = np.array([nodes[k]] if k in nodes else [], dtype=np.int64)
-            offsets = np.unique(self._alike(k, np.concatenate([offsets, offsets + (1 << k), node_offset])))
+            offsets = np.unique(
+                self._alike(
+                    k, np.concatenate([offsets, offsets + (1 << k), node_offset])
+                )
+            )
             out.append(offsets)
         return out[::-1]
 
@@ -148,7 +182,8 @@ class FreshTree:
         half = 1 << level - 1
         below = self._levels[-1]
         left, right = (
-            np.searchsorted(below.offsets, self._alike(level - 1, begin)) for begin in (offsets, offsets + half)
+            np.searchsorted(below.offsets, self._alike(level - 1, begin))
+            for begin in (offsets, offsets + half)
         )
         limit = MOST_POINTS if self.close == 0.0 else PLACE
         begin, S, Q, code, longest = join_level(
@@ -169,7 +204,9 @@ class FreshTree:
             code = code[:0]
         return Level(offsets, left, right, begin, S, Q, code), longest
 
-    def _closed(self, k: int, level: Level, at: int) -> dict[State, tuple[float, Choice]]:
+    def _closed(
+        self, k: int, level: Level, at: int
+    ) -> dict[State, tuple[float, Choice]]:
         """Return the best value of each state of a node that no later node contains, with its choice."""
         place = int(np.searchsorted(level.offsets, self._alike(k, np.array([at]))[0]))
         begin = level.begin[place].tolist()
@@ -179,7 +216,10 @@ class FreshTree:
             values = level.Q[points] + level.S[points] ** 2
             if values.size:
                 point = int(np.argmax(values))
-                best_by_state[state] = float(values[point]), ((k, place, number, point),)
+                best_by_state[state] = (
+                    float(values[point]),
+                    ((k, place, number, point),),
+                )
         return best_by_state
 
 

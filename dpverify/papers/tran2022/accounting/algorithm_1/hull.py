@@ -1,8 +1,9 @@
 """The upper hull of points (S, Q), in the order of decreasing S, and the join of blocks from their halves.
 
-A block contributes ``Q + f(S)`` to the run, where f is a maximum of sums of squares of nondecreasing affine functions
-of S, one of which is S itself. So f and ``f(S) - S^2`` are convex and nondecreasing. A point below the chord of two
-other points, in Q or in ``Q + S^2`` over S, contributes no more than the better of the two and can be removed.
+A block contributes ``Q + f(S)`` to the run, where f is a maximum of sums of squares of
+nondecreasing affine functions of S, one of which is S itself. So f and ``f(S) - S^2``
+are convex and nondecreasing. A point below the chord of two other points, in Q or in
+``Q + S^2`` over S, contributes no more than the better of the two and can be removed.
 NOTES_accountant.md has the proof and the effect of rounding.
 
 ``join_level`` joins all blocks of one length from their halves in one call, and keeps the points of the upper hull of
@@ -20,13 +21,18 @@ from dpverify.kernels.jit import inner_kernel, kernel
 from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.accounting.blocks import Codes, State, pairings
 
-FLOOR: Final = 0.05  # Differences of S are relative to max(S, FLOOR), as the visits of a node itself weigh about 1.
+# Differences of S are relative to max(S, FLOOR), as the visits of a node itself weigh
+# about 1.
+FLOOR: Final = 0.05
 
-CERTAIN: Final = 1.0 - 2.0**-50  # A point is removed only if it lies below the chord by more than rounding errors.
+# A point is removed only if it lies below the chord by more than rounding errors.
+CERTAIN: Final = 1.0 - 2.0**-50
 
 
 @inner_kernel
-def keep_upper_hull(n: int, S: Vector, Q: Vector, code: Codes, value: Vector, squared: float) -> int:
+def keep_upper_hull(
+    n: int, S: Vector, Q: Vector, code: Codes, value: Vector, squared: float
+) -> int:
     """Keep, in place, the upper hull of n points in ``value = Q + squared S^2`` over S; return its number of points."""
     count = 0
     for k in range(n):
@@ -53,7 +59,9 @@ def keep_upper_hull(n: int, S: Vector, Q: Vector, code: Codes, value: Vector, sq
 
 
 @inner_kernel
-def merge_close(n: int, S: Vector, Q: Vector, code: Codes, close: float, upper: bool) -> int:
+def merge_close(
+    n: int, S: Vector, Q: Vector, code: Codes, close: float, upper: bool
+) -> int:
     """Merge, in place, adjacent points whose S or Q differ by at most ``close``; return the number of points.
 
     Merged points are replaced by a point that dominates all of them if ``upper`` is true, else by one of them.
@@ -65,7 +73,9 @@ def merge_close(n: int, S: Vector, Q: Vector, code: Codes, close: float, upper: 
         s = S[first]
         q = Q[first]
         near = close * max(s, FLOOR)
-        while last + 1 < n and (s - S[last + 1] <= near or Q[last + 1] - q <= close * q):
+        while last + 1 < n and (
+            s - S[last + 1] <= near or Q[last + 1] - q <= close * q
+        ):
             last += 1
         c = code[last]
         if last > first and upper:
@@ -116,8 +126,11 @@ def add_sums(
             k = k + 1
         S_out[out], Q_out[out], code_out[out] = s, q, pair | i << 20 | codes_b[j]
         out += 1
-        if i + 1 < na and j + 1 < nb:  # branch-free, as the outcome of the comparison is unpredictable
-            of_a = (QA[i + 1] - QA[i]) * (SB[j] - SB[j + 1]) >= (QB[j + 1] - QB[j]) * (SA[i] - SA[i + 1])
+        # branch-free, as the outcome of the comparison is unpredictable
+        if i + 1 < na and j + 1 < nb:
+            of_a = (QA[i + 1] - QA[i]) * (SB[j] - SB[j + 1]) >= (QB[j + 1] - QB[j]) * (
+                SA[i] - SA[i + 1]
+            )
             i = i + of_a
             j = j + (1 - of_a)
         elif i + 1 < na:
@@ -137,7 +150,12 @@ Places = NDArray[np.int64]
 
 Number = TypeVar("Number", np.float64, np.int64)
 
-STATES: Final[tuple[State, ...]] = ((False, False), (False, True), (True, False), (True, True))
+STATES: Final[tuple[State, ...]] = (
+    (False, False),
+    (False, True),
+    (True, False),
+    (True, True),
+)
 
 
 class Level(NamedTuple):
@@ -146,10 +164,14 @@ class Level(NamedTuple):
     offsets: Places  # (m,) first steps, counted from 0, modulo N; increasing
     left: Places  # (m,) index of the left half in the level below
     right: Places  # (m,) index of the right half in the level below
-    begin: Places  # (m, 5) index of the first point of each of ``STATES``, and the end of the last state's points
+    # (m, 5) index of the first point of each of ``STATES``, and the end of the last
+    # state's points
+    begin: Places
     S: Vector  # (n,) sum of weights at the block's end, for all points
     Q: Vector  # (n,) value of the nodes inside, for all points
-    code: Codes  # (n,) origin of each point: states of the halves, and the indices of their points in 20 bits each
+    # (n,) origin of each point: states of the halves, and the indices of their points
+    # in 20 bits each
+    code: Codes
 
 
 def targets_of(offsets: Places, half: int, N: int) -> Places:
@@ -165,12 +187,19 @@ def targets_of(offsets: Places, half: int, N: int) -> Places:
         end >= N,
         end - offsets >= N,
     )
-    which = sum((kind.astype(np.int64) << place for place, kind in enumerate(kinds)), np.zeros(1, dtype=np.int64))
+    which = sum(
+        (kind.astype(np.int64) << place for place, kind in enumerate(kinds)),
+        np.zeros(1, dtype=np.int64),
+    )
     _, first, kind_of = np.unique(which, return_index=True, return_inverse=True)
     table = np.full((len(first), 16), -1, dtype=np.int64)
     for row, place in zip(table, first, strict=True):
-        for state, pairs in pairings(STATES, STATES, int(offsets[place]), half, half, N).items():
-            row[[4 * STATES.index(a) + STATES.index(b) for a, b in pairs]] = STATES.index(state)
+        for state, pairs in pairings(
+            STATES, STATES, int(offsets[place]), half, half, N
+        ).items():
+            row[[4 * STATES.index(a) + STATES.index(b) for a, b in pairs]] = (
+                STATES.index(state)
+            )
     return table[kind_of]
 
 
@@ -178,7 +207,8 @@ def targets_of(offsets: Places, half: int, N: int) -> Places:
 def lengthened(array: NDArray[Number], used: int, size: int) -> NDArray[Number]:
     """Return a copy of the first ``used`` entries of an array in an array of length ``size``."""
     out = np.empty(size, dtype=array.dtype)
-    for i in range(used):  # a slice assignment would also compile the formatting of a shape error
+    # a slice assignment would also compile the formatting of a shape error
+    for i in range(used):
         out[i] = array[i]
     return out
 
@@ -207,7 +237,11 @@ def join_level(
     total = longest = room = 0
     s1, q1, c1 = np.empty(0), np.empty(0), np.empty(0, dtype=np.int64)
     s2, q2, c2 = np.empty(0), np.empty(0), np.empty(0, dtype=np.int64)
-    na, nb, value = np.empty(4, dtype=np.int64), np.empty(4, dtype=np.int64), np.empty(0)
+    na, nb, value = (
+        np.empty(4, dtype=np.int64),
+        np.empty(4, dtype=np.int64),
+        np.empty(0),
+    )
     sa, qa = np.empty((4, 0)), np.empty((4, 0))
     sb, qb, cb = np.empty((4, 0)), np.empty((4, 0)), np.empty((4, 0), dtype=np.int64)
     for x in range(m):
@@ -218,7 +252,11 @@ def join_level(
             s1, q1, c1 = np.empty(room), np.empty(room), np.empty(room, dtype=np.int64)
             s2, q2, c2 = np.empty(room), np.empty(room), np.empty(room, dtype=np.int64)
             value, sa, qa = np.empty(room), np.empty((4, room)), np.empty((4, room))
-            sb, qb, cb = np.empty((4, room)), np.empty((4, room)), np.empty((4, room), dtype=np.int64)
+            sb, qb, cb = (
+                np.empty((4, room)),
+                np.empty((4, room)),
+                np.empty((4, room), dtype=np.int64),
+            )
         for a in range(4):
             na[a] = of_left[a + 1] - of_left[a]
             for i in range(na[a]):
@@ -235,22 +273,53 @@ def join_level(
                 for b in range(4):
                     if na[a] > 0 and nb[b] > 0 and targets[x, 4 * a + b] == target:
                         pair = (4 * a + b) << 40
-                        n = add_sums(n, s1, q1, c1, na[a], sa[a], qa[a], nb[b], sb[b], qb[b], cb[b], pair, s2, q2, c2)
+                        n = add_sums(
+                            n,
+                            s1,
+                            q1,
+                            c1,
+                            na[a],
+                            sa[a],
+                            qa[a],
+                            nb[b],
+                            sb[b],
+                            qb[b],
+                            cb[b],
+                            pair,
+                            s2,
+                            q2,
+                            c2,
+                        )
                         s1, q1, c1, s2, q2, c2 = s2, q2, c2, s1, q1, c1
             n = keep_upper_hull(n, s1, q1, c1, value, 1.0)
             if close > 0.0:
-                n = keep_upper_hull(merge_close(n, s1, q1, c1, close, upper), s1, q1, c1, value, 1.0)
+                n = keep_upper_hull(
+                    merge_close(n, s1, q1, c1, close, upper), s1, q1, c1, value, 1.0
+                )
             longest = max(longest, n)
             if longest > limit:
                 return starts, S_out, Q_out, code_out, longest
             if total + n > S_out.shape[0]:
                 size = 2 * (total + n)
-                S_out, Q_out = lengthened(S_out, total, size), lengthened(Q_out, total, size)
+                S_out, Q_out = (
+                    lengthened(S_out, total, size),
+                    lengthened(Q_out, total, size),
+                )
                 code_out = lengthened(code_out, total, size)
             for k in range(n):
-                S_out[total + k], Q_out[total + k], code_out[total + k] = s1[k], q1[k], c1[k]
+                S_out[total + k], Q_out[total + k], code_out[total + k] = (
+                    s1[k],
+                    q1[k],
+                    c1[k],
+                )
             total += n
             starts[x, target + 1] = total
         if x + 1 < m:
             starts[x + 1, 0] = total
-    return starts, S_out[:total].copy(), Q_out[:total].copy(), code_out[:total].copy(), longest
+    return (
+        starts,
+        S_out[:total].copy(),
+        Q_out[:total].copy(),
+        code_out[:total].copy(),
+        longest,
+    )

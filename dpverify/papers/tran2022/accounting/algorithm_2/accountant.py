@@ -1,10 +1,12 @@
 """The accountant of Algorithm 2: bounds on mu for the noise of its three families of nodes together.
 
-A G node moves by at most 2 G times the sum of its visits' weights. A Delta node moves by at most the supremum derived
-in NOTES_sensitivity.md. An r node moves by at most 2 eta L times the sum of the weights times (p - 1). Each bound is
-exact for a single node. Their squares over the variances are summed over all nodes that Algorithm 4 reads and maximized
-over patterns of visits. This gives a certified upper bound on mu. Possibly no loss attains all of them at once: if the
-gradients of an example and its replacement differ by a large constant, the Delta nodes do not move.
+A G node moves by at most 2 G times the sum of its visits' weights. A Delta node moves
+by at most the supremum derived in NOTES_sensitivity.md. An r node moves by at most 2
+eta L times the sum of the weights times (p - 1). Each bound is exact for a single node.
+Their squares over the variances are summed over all nodes that Algorithm 4 reads and
+maximized over patterns of visits. This gives a certified upper bound on mu. Possibly no
+loss attains all of them at once: if the gradients of an example and its replacement
+differ by a large constant, the Delta nodes do not move.
 
 With one permutation for all epochs ("once"), the sum is computed exactly for every place. G and Delta nodes are no
 longer than an epoch, so they contain at most one visit. As in Algorithm 1, a block of 2^k steps depends only on the
@@ -31,9 +33,17 @@ from dpverify.papers.tran2022.accounting.algorithm_1.accountant import values_by
 from dpverify.papers.tran2022.accounting.algorithm_2.fresh import SrTree
 from dpverify.papers.tran2022.accounting.algorithm_2.frontier import most_moved
 from dpverify.papers.tran2022.accounting.algorithm_2.long import is_long, long_run
-from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
+from dpverify.papers.tran2022.accounting.algorithm_2.nodes import (
+    NodeSensitivities,
+    pattern_value,
+)
 from dpverify.papers.tran2022.algorithms.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.scales import DELTA_INDEX, G_FIRST, G_LATER, R_INDEX
+from dpverify.papers.tran2022.algorithms.scales import (
+    DELTA_INDEX,
+    G_FIRST,
+    G_LATER,
+    R_INDEX,
+)
 from dpverify.privacy.participation import Bounds, check_ordering
 from dpverify.shared_types import Ordering
 
@@ -74,7 +84,9 @@ def add_block(
     for k in range(min(length, N)):
         p = k + shift if k + shift < N else k + shift - N
         moved = most_moved(S[k], late, limit)
-        out[p] += g * (S[k] * S[k]) + delta * (moved * moved) + left * A[k] + right * B[k]
+        out[p] += (
+            g * (S[k] * S[k]) + delta * (moved * moved) + left * A[k] + right * B[k]
+        )
 
 
 def values_of_places(sensitivities: NodeSensitivities, alpha: float) -> Vector:
@@ -83,7 +95,11 @@ def values_of_places(sensitivities: NodeSensitivities, alpha: float) -> Vector:
     N = min(sensitivities.examples, sensitivities.steps)
     check.memory(9 * N, examples=N)
     out = np.zeros(N)
-    out += sensitivities.drift * np.arange(N, dtype=np.float64) ** 2 * values_by_place(T, N, alpha)
+    out += (
+        sensitivities.drift
+        * np.arange(N, dtype=np.float64) ** 2
+        * values_by_place(T, N, alpha)
+    )
     _add_up(sensitivities, alpha, out)
     return out
 
@@ -104,14 +120,37 @@ def _add_up(sensitivities: NodeSensitivities, alpha: float, out: Vector) -> None
         for begin, length, left, right in blocks:
             if length == 1 << level:
                 node = sensitivities.node(begin, level)
-                add_block(S, A, B, begin, length, node.g, node.delta, late, limit, left, right, out)
+                add_block(
+                    S,
+                    A,
+                    B,
+                    begin,
+                    length,
+                    node.g,
+                    node.delta,
+                    late,
+                    limit,
+                    left,
+                    right,
+                    out,
+                )
         if T >> level + 1:
             counted = float(level <= sensitivities.top)
-            double(S, A, B, 1 << level, math.exp(log_decay * (1 << level)), counted, *following)
+            double(
+                S,
+                A,
+                B,
+                1 << level,
+                math.exp(log_decay * (1 << level)),
+                counted,
+                *following,
+            )
             now, following = following, now
 
 
-def _blocks(sensitivities: NodeSensitivities) -> Iterator[tuple[int, int, float, float]]:
+def _blocks(
+    sensitivities: NodeSensitivities,
+) -> Iterator[tuple[int, int, float, float]]:
     """Yield begin, length, and factors of A and B for the dyadic blocks between the cuts and the nodes across them."""
     T = sensitivities.steps
     N = sensitivities.examples
@@ -136,25 +175,37 @@ def _blocks(sensitivities: NodeSensitivities) -> Iterator[tuple[int, int, float,
 
 ACCURACY: Final = 1.015  # Default ratio of upper to lower bound on mu^2.
 
-SHORT: Final = 128  # For runs of up to this many steps the exact maximum is tried first.
+# For runs of up to this many steps the exact maximum is tried first.
+SHORT: Final = 128
 
 EFFORTS: Final = ((2e-3, 512), (1e-3, 512), (4e-4, 2048), (1e-4, 8192))
 """Relative difference for merging points, and number of parts of an epoch; tried in turn until the bounds are close."""
 
-MANY_EPOCHS: Final = 2000  # With at least this many epochs the coarsest effort is tried first; otherwise it is skipped.
+# With at least this many epochs the coarsest effort is tried first; otherwise it is
+# skipped.
+MANY_EPOCHS: Final = 2000
 
 MOST_OF_LONG: Final = 50_000
 """Largest number of distinct blocks that are computed if bounds for long runs already exist: about ten seconds."""
 
-MANY_BLOCKS: Final = 4_000  # For runs with more distinct blocks than this, ``long_run`` is tried first.
+# For runs with more distinct blocks than this, ``long_run`` is tried first.
+MANY_BLOCKS: Final = 4_000
 
 
-def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, accuracy: float = ACCURACY) -> Bounds:
+def sr_nsgd_mu(
+    parameters: SrParameters,
+    examples: int,
+    smoothness: float,
+    *,
+    accuracy: float = ACCURACY,
+) -> Bounds:
     """Return bounds on the Gaussian privacy parameter mu of Algorithm 2, all families together, for 0 < gamma < 1."""
-    # Refined until the ratio of the bounds on mu^2 is at most ``accuracy``, or no finer tree is left. The outputs on
-    # neighbouring data sets are at most as distinguishable as N(0, 1) and N(mu, 1) for mu = ``upper``. ``lower`` is the
-    # value that the per-node sensitivities give for one pattern. Infinite if a node that depends on the data has no
-    # noise. Replaces ``tran2022:theorem-8``; NOTES_accountant.md has the proofs.
+    # Refined until the ratio of the bounds on mu^2 is at most ``accuracy``, or no finer
+    # tree is left. The outputs on neighbouring data sets are at most as distinguishable
+    # as N(0, 1) and N(mu, 1) for mu = ``upper``. ``lower`` is the value that the
+    # per-node sensitivities give for one pattern. Infinite if a node that depends on
+    # the data has no noise. Replaces ``tran2022:theorem-8``; NOTES_accountant.md has
+    # the proofs.
     T = parameters.steps
     N = check.whole(1, examples=examples)
     L = check.not_negative(smoothness=smoothness)
@@ -162,7 +213,8 @@ def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, ac
     gradient = 2.0 * parameters.lipschitz
     jump = 2.0 * L * parameters.eta * N
     drift = 2.0 * L * parameters.eta
-    moves = {  # sensitivity of a node of each family to one visit; 0 if the run reads no such node
+    # sensitivity of a node of each family to one visit; 0 if the run reads no such node
+    moves = {
         G_FIRST: gradient,
         G_LATER: gradient if 2 * N < T else 0.0,
         DELTA_INDEX: min(jump, 2.0 * gradient) if 2 * N <= T else 0.0,
@@ -170,27 +222,39 @@ def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, ac
     }
     if any(move > 0.0 and deviations[family] == 0.0 for family, move in moves.items()):
         return Bounds(math.inf, math.inf, exact=True)
-    per = {family: float(move / deviations[family]) if move > 0.0 else 0.0 for family, move in moves.items()}
+    per = {
+        family: float(move / deviations[family]) if move > 0.0 else 0.0
+        for family, move in moves.items()
+    }
     scale = max(per.values())  # squares neither overflow nor vanish
     late = per[DELTA_INDEX] / scale
     delta_limit = 0.0
     if late > 0.0:
         delta_limit = max(late, 2.0 * gradient / float(deviations[DELTA_INDEX]) / scale)
     squared = [(per[family] / scale) ** 2 for family in (G_FIRST, G_LATER, R_INDEX)]
-    sensitivities = NodeSensitivities(T, N, squared[0], squared[1], late, delta_limit, squared[2])
-    squares = sr_sum_of_squares(sensitivities, parameters.alpha, parameters.ordering, accuracy=accuracy)
+    sensitivities = NodeSensitivities(
+        T, N, squared[0], squared[1], late, delta_limit, squared[2]
+    )
+    squares = sr_sum_of_squares(
+        sensitivities, parameters.alpha, parameters.ordering, accuracy=accuracy
+    )
     lower = math.sqrt(squares.lower) * scale
     upper = math.sqrt(squares.upper) * scale
     return blocks.widened(lower, upper, exact=squares.exact, pattern=squares.pattern)
 
 
 def sr_sum_of_squares(
-    sensitivities: NodeSensitivities, alpha: float, ordering: Ordering = "fresh", *, accuracy: float = ACCURACY
+    sensitivities: NodeSensitivities,
+    alpha: float,
+    ordering: Ordering = "fresh",
+    *,
+    accuracy: float = ACCURACY,
 ) -> Bounds:
     """Bound the largest sum of squared sensitivities over squared deviations, over the visits of one example."""
-    # Refined until the ratio of the bounds is at most ``accuracy``, or no finer tree is left; "once" is exact. If N and
-    # T/N are both above about 10^4, nothing is refined. The ratio is then 1.01 to 1.05 for the printed noise at alpha =
-    # 1/N, and up to 1.11 for alpha from 0.1/N to 100/N.
+    # Refined until the ratio of the bounds is at most ``accuracy``, or no finer tree is
+    # left; "once" is exact. If N and T/N are both above about 10^4, nothing is refined.
+    # The ratio is then 1.01 to 1.05 for the printed noise at alpha = 1/N, and up to
+    # 1.11 for alpha from 0.1/N to 100/N.
     alpha = check.weight(alpha=alpha)
     accuracy = blocks.checked_accuracy(accuracy)
     T = sensitivities.steps
@@ -203,14 +267,26 @@ def sr_sum_of_squares(
         best = long_run(sensitivities, alpha)
         if best.ratio <= accuracy:
             return best
-    if N <= blocks.ONE_EPOCH:  # the same place in every epoch is also a pattern of "fresh": a lower bound
-        once = replace(blocks.best_place(values_of_places(sensitivities, alpha), T, N), upper=math.inf, exact=False)
+    # the same place in every epoch is also a pattern of "fresh": a lower bound
+    if N <= blocks.ONE_EPOCH:
+        once = replace(
+            blocks.best_place(values_of_places(sensitivities, alpha), T, N),
+            upper=math.inf,
+            exact=False,
+        )
         best = blocks.best_of(best, once)
     if different > MOST_OF_LONG and best.upper < math.inf:
         return best
     blocks.check_blocks(T, N)
     chosen = EFFORTS if T // N >= MANY_EPOCHS else EFFORTS[1:]
-    efforts = [(close, max((min(N, T) // parts).bit_length() - 1, 0)) for close, parts in chosen]
+    efforts = [
+        (close, max((min(N, T) // parts).bit_length() - 1, 0))
+        for close, parts in chosen
+    ]
     tried = [(0.0, 0), *efforts] if T <= SHORT else efforts
-    trees = (partial(SrTree, sensitivities, alpha, close, grain) for close, grain in tried)
-    return blocks.refine(best, trees, partial(pattern_value, sensitivities, alpha), accuracy)
+    trees = (
+        partial(SrTree, sensitivities, alpha, close, grain) for close, grain in tried
+    )
+    return blocks.refine(
+        best, trees, partial(pattern_value, sensitivities, alpha), accuracy
+    )

@@ -21,11 +21,19 @@ from dpverify.papers.tran2022.accounting.algorithm_2.frontier import (
     thin_exactly,
 )
 from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities
-from dpverify.papers.tran2022.accounting.blocks import INSIDE, OUTSIDE, BlockTree, State, StepBlock
+from dpverify.papers.tran2022.accounting.blocks import (
+    INSIDE,
+    OUTSIDE,
+    BlockTree,
+    State,
+    StepBlock,
+)
 
 Key: TypeAlias = tuple[int, ...]
 
-FLOOR = 0.05  # Differences are relative, but to at least this fraction of the largest contribution of one visit.
+# Differences are relative, but to at least this fraction of the largest contribution of
+# one visit.
+FLOOR = 0.05
 
 NOTHING = Triples(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64))
 """The point of a block without a visit."""
@@ -37,18 +45,30 @@ class SrTree(BlockTree[Triples]):
     most_pairs = 1 << 12
 
     def __init__(
-        self, sensitivities: NodeSensitivities, alpha: float, close: float, grain: int, *, upper: bool
+        self,
+        sensitivities: NodeSensitivities,
+        alpha: float,
+        close: float,
+        grain: int,
+        *,
+        upper: bool,
     ) -> None:
-        super().__init__(sensitivities.steps, sensitivities.examples, alpha, close, upper=upper)
+        super().__init__(
+            sensitivities.steps, sensitivities.examples, alpha, close, upper=upper
+        )
         self.sensitivities = sensitivities
         self.grain = grain
-        self._floor_s, self._floor_r = sensitivities.floors(max(sensitivities.g_first, sensitivities.g_later), FLOOR)
+        self._floor_s, self._floor_r = sensitivities.floors(
+            max(sensitivities.g_first, sensitivities.g_later), FLOOR
+        )
         self._blocks: dict[Key, StepBlock[Triples]] = {}
         self._lists = self._single_visits()
 
     def _single_visits(self) -> list[Triples]:
         """Return for each level up to the grain: S, and sums of squares over left and right halves, for one visit."""
-        lists = [Triples(np.ones(1), np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64))]
+        lists = [
+            Triples(np.ones(1), np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64))
+        ]
         for level in range(self.grain):
             S, A, B, place = lists[-1]
             decayed = S * self.decay(1 << level)
@@ -61,14 +81,18 @@ class SrTree(BlockTree[Triples]):
             lists.append(self._thinned(2 * S.size, joined, FLOOR, 1.0))
         return lists
 
-    def _thinned(self, n: int, points: Triples, floor_s: float, floor_r: float) -> Triples:
+    def _thinned(
+        self, n: int, points: Triples, floor_s: float, floor_r: float
+    ) -> Triples:
         """Return a thinned copy of the first n points; the input arrays are overwritten."""
         S, R, Q, code = points
         if self.close == 0.0:
             count = thin_exactly(n, S, R, Q, code)
         else:
             count = thin(n, S, R, Q, code, self.close, floor_s, floor_r, self.upper)
-        return Triples(S[:count].copy(), R[:count].copy(), Q[:count].copy(), code[:count].copy())
+        return Triples(
+            S[:count].copy(), R[:count].copy(), Q[:count].copy(), code[:count].copy()
+        )
 
     def block(self, level: int, begin: int) -> StepBlock[Triples]:
         """Return the block of the steps begin + 1 .. begin + 2^level."""
@@ -89,7 +113,9 @@ class SrTree(BlockTree[Triples]):
             else:
                 left = self.block(level - 1, begin)
                 right = self.block(level - 1, begin + length // 2)
-                step_block = (self._joined if zone is None else self._join_in_epoch)(left, right, begin, level)
+                step_block = (self._joined if zone is None else self._join_in_epoch)(
+                    left, right, begin, level
+                )
             self._blocks[key] = step_block
         return step_block
 
@@ -97,15 +123,31 @@ class SrTree(BlockTree[Triples]):
         N = self.N
         length = 1 << level
         snapped = begin % self.N >> self.grain << self.grain
-        p = min(N - 1, snapped + (1 << self.grain) + length - 2) if self.upper else snapped
+        p = (
+            min(N - 1, snapped + (1 << self.grain) + length - 2)
+            if self.upper
+            else snapped
+        )
         S, A, B, place = self._lists[level]
         left, right = self.sensitivities.inside(begin)
         Q = (left + self.sensitivities.drift * float(p) ** 2) * A + right * B
-        points = self._thinned(S.size, Triples(S.copy(), S * p, Q, place.copy()), self._floor_s, self._floor_r)
-        return StepBlock(length, {INSIDE: points, OUTSIDE: NOTHING} if length < N else {INSIDE: points})
+        points = self._thinned(
+            S.size,
+            Triples(S.copy(), S * p, Q, place.copy()),
+            self._floor_s,
+            self._floor_r,
+        )
+        return StepBlock(
+            length,
+            {INSIDE: points, OUTSIDE: NOTHING} if length < N else {INSIDE: points},
+        )
 
     def _join_in_epoch(
-        self, left: StepBlock[Triples], right: StepBlock[Triples], begin: int, level: int
+        self,
+        left: StepBlock[Triples],
+        right: StepBlock[Triples],
+        begin: int,
+        level: int,
     ) -> StepBlock[Triples]:
         """Join two blocks of one epoch: the visit is in one of them."""
         left_points = self._block_as_node(left, begin, level - 1)
@@ -115,14 +157,18 @@ class SrTree(BlockTree[Triples]):
         a = left_points[INSIDE]
         b = right_points[INSIDE]
         space = self._space
-        n = concatenate_points(a.S, a.R, a.Q, b.S, b.R, b.Q, self.decay(left.length), *space)
+        n = concatenate_points(
+            a.S, a.R, a.Q, b.S, b.R, b.Q, self.decay(left.length), *space
+        )
         points = {INSIDE: self._thinned(n, space, self._floor_s, self._floor_r)}
         parents = ((0, INSIDE, OUTSIDE, 1), (a.S.size, OUTSIDE, INSIDE, b.S.size))
         if 2 * left.length < self.N:
             points[OUTSIDE] = NOTHING
         return StepBlock(2 * left.length, points, {INSIDE: parents}, (left, right))
 
-    def _block_as_node(self, block: StepBlock[Triples], begin: int, level: int) -> dict[State, Triples]:
+    def _block_as_node(
+        self, block: StepBlock[Triples], begin: int, level: int
+    ) -> dict[State, Triples]:
         """Return a block's points, with the block itself added to Q as a node."""
         g, delta, drift = self.sensitivities.node(begin, level)
         late = self.sensitivities.delta_late
@@ -130,32 +176,53 @@ class SrTree(BlockTree[Triples]):
         if not self.upper and begin % self.N + block.length > self.N:
             late = self.sensitivities.least_moved()  # the block may contain two visits
         return {
-            state: Triples(S, R, add_block_node(S, R, Q, g, delta, drift, late, limit), code)
+            state: Triples(
+                S, R, add_block_node(S, R, Q, g, delta, drift, late, limit), code
+            )
             for state, (S, R, Q, code) in block.points.items()
         }
 
     def _joined(
-        self, left: StepBlock[Triples], right: StepBlock[Triples], begin: int, level: int
+        self,
+        left: StepBlock[Triples],
+        right: StepBlock[Triples],
+        begin: int,
+        level: int,
     ) -> StepBlock[Triples]:
         half = left.length
         left_points = self._block_as_node(left, begin, level - 1)
         right_points = self._block_as_node(right, begin + half, level - 1)
         keep_s = float(level <= self.sensitivities.top)  # longer nodes are of r only
-        return self._join(left, left_points, right, right_points, begin, self.decay(half), keep_s)
+        return self._join(
+            left, left_points, right, right_points, begin, self.decay(half), keep_s
+        )
 
-    def closed(self, node: StepBlock[Triples], begin: int, level: int) -> StepBlock[Triples]:
+    def closed(
+        self, node: StepBlock[Triples], begin: int, level: int
+    ) -> StepBlock[Triples]:
         """Return a node that no later node contains, with only the best value of each state."""
         points = {}
         for state, (_, _, value, _) in self._block_as_node(node, begin, level).items():
             best = int(np.argmax(value))
-            points[state] = Triples(np.zeros(1), np.zeros(1), value[best : best + 1], np.array([best]))
+            points[state] = Triples(
+                np.zeros(1), np.zeros(1), value[best : best + 1], np.array([best])
+            )
         return StepBlock(node.length, points, {}, (node,))
 
     def _allocate(self, size: int) -> Triples:
-        return Triples(np.empty(size), np.empty(size), np.empty(size), np.empty(size, dtype=np.int64))
+        return Triples(
+            np.empty(size),
+            np.empty(size),
+            np.empty(size),
+            np.empty(size, dtype=np.int64),
+        )
 
-    def _pairs(self, left: Triples, right: Triples, decay: float, factor: float, n: int) -> int:
-        return join(left.S, left.R, left.Q, right.S, right.R, right.Q, decay, n, *self._space)
+    def _pairs(
+        self, left: Triples, right: Triples, decay: float, factor: float, n: int
+    ) -> int:
+        return join(
+            left.S, left.R, left.Q, right.S, right.R, right.Q, decay, n, *self._space
+        )
 
     def _thinned_candidates(self, n: int, factor: float) -> Triples:
         """Return a thinned copy of the first n candidates; ``factor`` is 0 if S is no longer needed, else 1."""

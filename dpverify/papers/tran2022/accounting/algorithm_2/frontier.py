@@ -14,7 +14,8 @@ from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Vector
 from dpverify.papers.tran2022.accounting.blocks import Codes
 
-MANY: Final = 512  # Larger sets are first merged on a grid, which is faster than sorting.
+# Larger sets are first merged on a grid, which is faster than sorting.
+MANY: Final = 512
 
 
 class Triples(NamedTuple):
@@ -58,13 +59,22 @@ def most_moved(S: float, late: float, most: float) -> float:
 
 @kernel
 def add_block_node(
-    S: Vector, R: Vector, Q: Vector, g: float, delta: float, drift: float, late: float, limit: float
+    S: Vector,
+    R: Vector,
+    Q: Vector,
+    g: float,
+    delta: float,
+    drift: float,
+    late: float,
+    limit: float,
 ) -> Vector:
     """Return Q with the block itself added as a node of G, of Delta (times ``delta``) and of r."""
     out = np.empty_like(Q)
     for i in range(Q.shape[0]):
         moved = most_moved(S[i], late, limit)
-        out[i] = Q[i] + g * (S[i] * S[i]) + delta * (moved * moved) + drift * (R[i] * R[i])
+        out[i] = (
+            Q[i] + g * (S[i] * S[i]) + delta * (moved * moved) + drift * (R[i] * R[i])
+        )
     return out
 
 
@@ -112,7 +122,8 @@ def keep_unbeaten(
         if beaten:
             continue
         k = 0
-        for j in range(count):  # a later point with the same S may dominate an earlier one
+        # a later point with the same S may dominate an earlier one
+        for j in range(count):
             if not (s[i] >= S[j] and r[i] >= R[j] and q[i] >= Q[j]):
                 S[k], R[k], Q[k], code[k] = S[j], R[j], Q[j], code[j]
                 k += 1
@@ -129,7 +140,15 @@ def cell(x: float, floor: float, close: float) -> float:
 
 @kernel
 def gather(
-    n: int, S: Vector, R: Vector, Q: Vector, code: Codes, close: float, floor_s: float, floor_r: float, upper: bool
+    n: int,
+    S: Vector,
+    R: Vector,
+    Q: Vector,
+    code: Codes,
+    close: float,
+    floor_s: float,
+    floor_r: float,
+    upper: bool,
 ) -> int:
     """Merge, in place, points in the same cell of an even grid, at most half as wide as the cells of ``thin``."""
     low_s = S[0]
@@ -169,11 +188,20 @@ def gather(
 
 
 def thin(
-    n: int, S: Vector, R: Vector, Q: Vector, code: Codes, close: float, floor_s: float, floor_r: float, upper: bool
+    n: int,
+    S: Vector,
+    R: Vector,
+    Q: Vector,
+    code: Codes,
+    close: float,
+    floor_s: float,
+    floor_r: float,
+    upper: bool,
 ) -> int:
     """Replace the first n points, in place, by fewer points that represent all of them; return their number."""
-    # A point is merged into a point with larger S and R (or equal up to a step of ``close``) whose Q is smaller by at
-    # most the fraction ``close``. The result dominates all merged points (``upper``), or is one of them.
+    # A point is merged into a point with larger S and R (or equal up to a step of
+    # ``close``) whose Q is smaller by at most the fraction ``close``. The result
+    # dominates all merged points (``upper``), or is one of them.
     if n <= 1:
         return n
     if n > MANY:
@@ -184,7 +212,9 @@ def thin(
 
 
 @kernel
-def fill_places(S: Vector, R: Vector, close: float, floor_s: float, floor_r: float, place: Indices) -> int:
+def fill_places(
+    S: Vector, R: Vector, close: float, floor_s: float, floor_r: float, place: Indices
+) -> int:
     """Write the cell of each point; return the number of columns. Cells are in the order of decreasing S, then R."""
     n = place.shape[0]
     low_s = S[0]
@@ -199,7 +229,12 @@ def fill_places(S: Vector, R: Vector, close: float, floor_s: float, floor_r: flo
     columns = int(cell(high_r, floor_r, close) - begin_r) + 1
     for i in range(n):
         row = max(int(cell(S[i], floor_s, close) - begin_s), 0)
-        place[i] = columns - 1 - min(max(int(cell(R[i], floor_r, close) - begin_r), 0), columns - 1) - row * columns
+        place[i] = (
+            columns
+            - 1
+            - min(max(int(cell(R[i], floor_r, close) - begin_r), 0), columns - 1)
+            - row * columns
+        )
     return columns
 
 
@@ -217,7 +252,9 @@ def merge_cells(
 ) -> int:
     """Merge close points, in place; return their number. ``order`` sorts the points by the number of their cell."""
     n = order.shape[0]
-    for k in range(1, n):  # insertion sort of each cell by decreasing Q; a cell has at most a few hundred points
+    # insertion sort of each cell by decreasing Q; a cell has at most a few hundred
+    # points
+    for k in range(1, n):
         i = order[k]
         m = k
         while m > 0 and place[order[m - 1]] == place[i]:
@@ -231,7 +268,8 @@ def merge_cells(
     r = R[:n].copy()
     q = Q[:n].copy()
     c = code[:n].copy()
-    best = np.full(columns + 1, -1, dtype=np.int64)  # Fenwick tree of prefix maxima over the columns
+    # Fenwick tree of prefix maxima over the columns
+    best = np.full(columns + 1, -1, dtype=np.int64)
     keep = np.zeros(n, dtype=np.bool_)
     for k in range(n):
         i = order[k]
@@ -244,7 +282,11 @@ def merge_cells(
             j -= j & -j
         if beats >= 0 and Q[i] <= Q[beats] * (1.0 + close):
             if upper:
-                s[beats], r[beats], q[beats] = max(s[beats], s[i]), max(r[beats], r[i]), max(q[beats], q[i])
+                s[beats], r[beats], q[beats] = (
+                    max(s[beats], s[i]),
+                    max(r[beats], r[i]),
+                    max(q[beats], q[i]),
+                )
             continue
         keep[i] = True
         j = column + 1

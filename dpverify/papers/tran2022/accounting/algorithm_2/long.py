@@ -19,15 +19,23 @@ import numpy as np
 from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.accounting.algorithm_2 import pairs
 from dpverify.papers.tran2022.accounting.algorithm_2.fresh import FLOOR, SrTree
-from dpverify.papers.tran2022.accounting.algorithm_2.frontier import add_block_node, thin
-from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
+from dpverify.papers.tran2022.accounting.algorithm_2.frontier import (
+    add_block_node,
+    thin,
+)
+from dpverify.papers.tran2022.accounting.algorithm_2.nodes import (
+    NodeSensitivities,
+    pattern_value,
+)
 from dpverify.privacy.participation import Bounds
 
-Points: TypeAlias = tuple[Vector, Vector, Vector]  # S, R and Q of some choices of visits in a block, as in ``frontier``
+# S, R and Q of some choices of visits in a block, as in ``frontier``
+Points: TypeAlias = tuple[Vector, Vector, Vector]
 
 CLOSE: Final = 1e-3  # Relative difference up to which points are merged.
 
-COARSE: Final = 5  # Pairs that share a node of at most 2^(top - COARSE) steps contribute the price.
+# Pairs that share a node of at most 2^(top - COARSE) steps contribute the price.
+COARSE: Final = 5
 
 HEAD: Final = 5  # The longest blocks have 2^(top + HEAD) steps.
 
@@ -53,7 +61,11 @@ class FreeBlocks:
 
     def most_visits(self, level: int) -> int:
         """Return the largest number of epochs that a block of ``2**level`` steps can meet."""
-        return 1 if level <= self.lowest else ((1 << level - self.lowest) - 2) // (self.N >> self.lowest) + 2
+        return (
+            1
+            if level <= self.lowest
+            else ((1 << level - self.lowest) - 2) // (self.N >> self.lowest) + 2
+        )
 
     def values(self, price: float) -> dict[int, float]:
         """Bound the contribution of a block of ``2**(top + HEAD)`` steps, itself included, per number of visits."""
@@ -63,22 +75,43 @@ class FreeBlocks:
         blocks = {0: NO_VISIT, 1: self._single_visit(single, self.N - 1)}
         for level in range(self.fine, self.top + HEAD):
             half = 1 << level
-            left = {n: self._block_as_node(points, level, True) for n, points in blocks.items()}
-            right = {n: self._block_as_node(points, level, False) for n, points in blocks.items()}
+            left = {
+                n: self._block_as_node(points, level, True)
+                for n, points in blocks.items()
+            }
+            right = {
+                n: self._block_as_node(points, level, False)
+                for n, points in blocks.items()
+            }
             second = right.get(1, NO_VISIT)
-            if level < self.top:  # the later one of two visits in this short block is near the start of its epoch
-                second = self._block_as_node(self._single_visit(single, min(self.N - 1, 2 * half - 2)), level, False)
+            # the later one of two visits in this short block is near the start of its
+            # epoch
+            if level < self.top:
+                second = self._block_as_node(
+                    self._single_visit(single, min(self.N - 1, 2 * half - 2)),
+                    level,
+                    False,
+                )
                 single = self._doubled(single, level)
             elif level == self.top:
-                pair = (np.zeros(1), np.array([self.N - 1.0 + (1 << self.fine)]), np.array([price]))
-                left[2] = right[2] = _concatenated([left[2], pair]) if 2 in left else pair
+                pair = (
+                    np.zeros(1),
+                    np.array([self.N - 1.0 + (1 << self.fine)]),
+                    np.array([price]),
+                )
+                left[2] = right[2] = (
+                    _concatenated([left[2], pair]) if 2 in left else pair
+                )
             least = max((2 * half + 1) // self.N - 1, 0)
             blocks = {
                 n: self._thinned(*_concatenated(parts), keep=float(level < self.top))
                 for n in range(least, self.most_visits(level + 1) + 1)
                 if (parts := list(self._parts(left, right, second, n, half)))
             }
-        return {n: float((Q + self.sensitivities.drift * R * R).max()) for n, (_, R, Q) in blocks.items()}
+        return {
+            n: float((Q + self.sensitivities.drift * R * R).max())
+            for n, (_, R, Q) in blocks.items()
+        }
 
     def fair_price(self) -> float:
         """Return about twice the contribution of a single visit as the price; every price gives an upper bound."""
@@ -89,30 +122,57 @@ class FreeBlocks:
     def most_of(self, blocks: int, epochs: int, price: float) -> float:
         """Bound the total contribution of ``blocks`` blocks with at most one visit per epoch."""
         values = self.values(price)
-        slopes = {max((values[n] - values[m]) / (n - m), 0.0) for n in values for m in values if m < n}
-        return min(blocks * max(v - slope * n for n, v in values.items()) + slope * epochs for slope in slopes)
+        slopes = {
+            max((values[n] - values[m]) / (n - m), 0.0)
+            for n in values
+            for m in values
+            if m < n
+        }
+        return min(
+            blocks * max(v - slope * n for n, v in values.items()) + slope * epochs
+            for slope in slopes
+        )
 
     def _doubled(self, single: Points, level: int) -> Points:
         """Double the length of blocks with one visit: S, and sums of squares over left and right halves."""
         S, A, B = single
         decayed = S * self.decay(1 << level)
-        joined = np.concatenate([decayed, S]), np.concatenate([A + S * S, A]), np.concatenate([B, B + S * S])
+        joined = (
+            np.concatenate([decayed, S]),
+            np.concatenate([A + S * S, A]),
+            np.concatenate([B, B + S * S]),
+        )
         return self._thinned(*joined, floors=(FLOOR, 1.0))
 
     def _single_visit(self, single: Points, place: float) -> Points:
         """Return the points of a block with one visit, at step ``place`` + 1 of its epoch or before."""
         S, A, B = single
-        return self._thinned(S, S * place, (self.one + self.sensitivities.drift * place**2) * A + self.one * B)
+        return self._thinned(
+            S,
+            S * place,
+            (self.one + self.sensitivities.drift * place**2) * A + self.one * B,
+        )
 
     def _block_as_node(self, points: Points, level: int, left: bool) -> Points:
         S, R, Q = points
         w = self.sensitivities
         short = float(level <= self.top)
         drift = w.drift if left else 0.0
-        return S, R, add_block_node(S, R, Q, short * w.g_later, short, drift, w.delta_late, w.delta_most)
+        return (
+            S,
+            R,
+            add_block_node(
+                S, R, Q, short * w.g_later, short, drift, w.delta_late, w.delta_most
+            ),
+        )
 
     def _parts(
-        self, left: dict[int, Points], right: dict[int, Points], second: Points, n: int, half: int
+        self,
+        left: dict[int, Points],
+        right: dict[int, Points],
+        second: Points,
+        n: int,
+        half: int,
     ) -> Iterable[Points]:
         """Yield the joins of all pairs of halves that have n visits together."""
         decay = self.decay(half)
@@ -126,13 +186,28 @@ class FreeBlocks:
                 )
 
     def _thinned(
-        self, S: Vector, R: Vector, Q: Vector, *, keep: float = 1.0, floors: tuple[float, float] | None = None
+        self,
+        S: Vector,
+        R: Vector,
+        Q: Vector,
+        *,
+        keep: float = 1.0,
+        floors: tuple[float, float] | None = None,
     ) -> Points:
         """Return fewer points such that each given point is dominated by one of them."""
         S = S * keep
         R = R.copy()
         Q = Q.copy()
-        count = thin(S.size, S, R, Q, np.zeros(S.size, dtype=np.int64), CLOSE, *(floors or self._floors), True)
+        count = thin(
+            S.size,
+            S,
+            R,
+            Q,
+            np.zeros(S.size, dtype=np.int64),
+            CLOSE,
+            *(floors or self._floors),
+            True,
+        )
         return S[:count].copy(), R[:count].copy(), Q[:count].copy()
 
 
@@ -143,11 +218,15 @@ def _concatenated(parts: Iterable[Points]) -> Points:
 
 FEWEST: Final = 1 << 10  # A run is long only if its epochs have more steps than this.
 
-LEAST_HEADS: Final = 8  # A run is long only if it has at least this many blocks of 2^(top + HEAD) steps.
+# A run is long only if it has at least this many blocks of 2^(top + HEAD) steps.
+LEAST_HEADS: Final = 8
 
-HIGH_BITS: Final = 10  # The number of bits of a boundary in the first table; the second table has the lower bits.
+# The number of bits of a boundary in the first table; the second table has the lower
+# bits.
+HIGH_BITS: Final = 10
 
-MARGIN: Final = 2.0**-22  # Relative margin against rounding: up to 2^27 numbers are added one by one.
+# Relative margin against rounding: up to 2^27 numbers are added one by one.
+MARGIN: Final = 2.0**-22
 
 
 def is_long(sensitivities: NodeSensitivities, alpha: float) -> bool:
@@ -165,11 +244,19 @@ def long_run(sensitivities: NodeSensitivities, alpha: float) -> Bounds:
     block = 1 << sensitivities.top + HEAD
     head_upper, head_lower, boundary = _head(sensitivities, alpha)
     price = free.fair_price()
-    blocks = -(-T // block) - 1  # rounding the run up to whole blocks adds only nonnegative terms
+    # rounding the run up to whole blocks adds only nonnegative terms
+    blocks = -(-T // block) - 1
     epochs = -(-blocks * block // N) + 1
-    beyond = sum((T >> level + 1) + 1 for level in range(sensitivities.top + HEAD + 1, T.bit_length()))
+    beyond = sum(
+        (T >> level + 1) + 1
+        for level in range(sensitivities.top + HEAD + 1, T.bit_length())
+    )
     largest = (N - 1) / -math.expm1(N * free.log_decay)
-    upper = head_upper + free.most_of(blocks, epochs, price) + pairs_above(free, price, block // N, epochs + 1)
+    upper = (
+        head_upper
+        + free.most_of(blocks, epochs, price)
+        + pairs_above(free, price, block // N, epochs + 1)
+    )
     upper += beyond * sensitivities.drift * largest**2
     lower = head_lower + least_of_pairs(free, boundary)
     return Bounds(lower * (1.0 - MARGIN), upper * (1.0 + MARGIN), exact=False)
@@ -193,16 +280,30 @@ def pairs_above(free: FreeBlocks, price: float, first: int, count: int) -> float
     squares = np.array([free.decay(2 << level) for level in range(top + 1)])
     base, above = np.empty((2, 1 << HIGH_BITS))
     below = np.empty(1 << split)
-    pairs.pair_tables(N, split, free.fine, top, free.one, free.sensitivities.drift, squares, base, above, below)
+    pairs.pair_tables(
+        N,
+        split,
+        free.fine,
+        top,
+        free.one,
+        free.sensitivities.drift,
+        squares,
+        base,
+        above,
+        below,
+    )
     period = 1 << top + 1 - free.lowest  # only the bits of bN up to ``top`` matter
     windows = 1 if count <= period else -(-count // period)
-    return windows * pairs.most_of_pairs(first, min(count, period), N, split, base, above, below, price)
+    return windows * pairs.most_of_pairs(
+        first, min(count, period), N, split, base, above, below, price
+    )
 
 
 def least_of_pairs(free: FreeBlocks, first: int) -> float:
     """Return a lower bound on the value of the pattern with a pair at every second boundary; omits the last epochs."""
-    # The visits of a pair are the step after the boundary bN and the step 2^v before that one, where 2^v is the largest
-    # power of two that divides N. As b is odd, bit v of bN is 1; all higher bits are the same for both visits.
+    # The visits of a pair are the step after the boundary bN and the step 2^v before
+    # that one, where 2^v is the largest power of two that divides N. As b is odd, bit v
+    # of bN is 1; all higher bits are the same for both visits.
     N = free.N
     w = free.sensitivities
     top = free.top
@@ -227,12 +328,22 @@ def least_of_pairs(free: FreeBlocks, first: int) -> float:
     pairs.sum_tables(low, split - 1, squares, *lower)
     pairs.sum_tables(split, top, squares, *upper)
     period = 1 << top - free.lowest
-    pair_arguments = (N, low, split, *lower, *upper[:2], factor * (before + after) ** 2, drift * before**2)
+    pair_arguments = (
+        N,
+        low,
+        split,
+        *lower,
+        *upper[:2],
+        factor * (before + after) ** 2,
+        drift * before**2,
+    )
     total = count * alone + pairs.sum_of_pairs(first, count % period, *pair_arguments)
     if count >= period:
         total += count // period * pairs.sum_of_pairs(first, period, *pair_arguments)
     for level in range(top + 1, w.steps.bit_length()):
         begin = (first - 1) * N
         end = (first + 2 * count - 1) * N
-        total += drift * pairs.sum_of_long_nodes(begin, end, N, place, level, free.log_decay)
+        total += drift * pairs.sum_of_long_nodes(
+            begin, end, N, place, level, free.log_decay
+        )
     return float(total)

@@ -40,7 +40,9 @@ class NodeSensitivities:
     # The next two are in units of the deviation of a Delta node.
     delta_late: float  # largest move by one visit of weight 1: ``min(D, 4G)`` with D = 2 L eta N
     delta_most: float  # largest move by all visits: 4G
-    drift: float  # (2 eta L / deviation)^2: squared move of an r node per unit of weight times (p - 1)
+    # (2 eta L / deviation)^2: squared move of an r node per unit of weight times (p -
+    # 1)
+    drift: float
 
     @property
     def top(self) -> int:
@@ -60,9 +62,15 @@ class NodeSensitivities:
         if level > self.top:
             return NodeTerms(0.0, 0.0, self.drift if left else 0.0)
         end = begin + length
-        is_read = left or begin - length < T - N  # else every window that contains the node also contains its parent
+        # else every window that contains the node also contains its parent
+        is_read = left or begin - length < T - N
         g = (self.g_first if end <= 2 * N else self.g_later) if is_read else 0.0
-        delta = is_read and begin >= N and 2 * N <= T and not (left and end + length <= 2 * N)
+        delta = (
+            is_read
+            and begin >= N
+            and 2 * N <= T
+            and not (left and end + length <= 2 * N)
+        )
         return NodeTerms(g, float(delta), self.drift if left else 0.0)
 
     def inside(self, begin: int) -> tuple[float, float]:
@@ -74,7 +82,9 @@ class NodeSensitivities:
         N = self.examples
         g = self.g_first if begin < 2 * N else self.g_later
         delta = self.delta_late**2 if begin >= N and T >= 2 * N else 0.0
-        return g + (delta if begin >= 2 * N else 0.0), (g + delta) if begin < T - N else 0.0
+        return g + (delta if begin >= 2 * N else 0.0), (
+            g + delta
+        ) if begin < T - N else 0.0
 
     def zone(self, begin: int, end: int) -> int | None:
         """Return the number of the zone of the steps begin + 1 .. end; None if they lie in more than one zone.
@@ -88,7 +98,9 @@ class NodeSensitivities:
 
     def unit(self) -> float:
         """Return the root of the largest contribution of a visit to a node; much smaller differences matter little."""
-        return math.sqrt(self.g_later + self.delta_late**2 + self.drift * (self.examples - 1) ** 2)
+        return math.sqrt(
+            self.g_later + self.delta_late**2 + self.drift * (self.examples - 1) ** 2
+        )
 
     def floors(self, g: float, part: float) -> tuple[float, float]:
         """Return the S and R that contribute the fraction ``part`` of :meth:`unit`, if G nodes have factor ``g``."""
@@ -152,7 +164,9 @@ def sum_of_pattern(
     return total
 
 
-def pattern_value(sensitivities: NodeSensitivities, alpha: float, pattern: Sequence[int]) -> float:
+def pattern_value(
+    sensitivities: NodeSensitivities, alpha: float, pattern: Sequence[int]
+) -> float:
     """Sum squared sensitivities over squared deviations for one pattern."""
     log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
     s = sensitivities

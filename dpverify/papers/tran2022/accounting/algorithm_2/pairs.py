@@ -13,7 +13,8 @@ import numpy as np
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Vector
 
-PLACES = 4096  # Number of parts of two epochs to which distances are rounded for the long nodes.
+# Number of parts of two epochs to which distances are rounded for the long nodes.
+PLACES = 4096
 
 
 @kernel
@@ -48,19 +49,30 @@ def pair_tables(
             best = -np.inf
             weights = 0.0
             lefts = 0.0
-            # weights: sum of squared weights over the levels above h, relative to the end of the node of level h + 1
+            # weights: sum of squared weights over the levels above h, relative to the
+            # end of the node of level h + 1
             for h in range(high, max(low, lowest) - 1, -1):
-                if h < fine:  # the pair shares the node of level h + 1 and no smaller node
+                # the pair shares the node of level h + 1 and no smaller node
+                if h < fine:
                     ahead = 2.0 ** (h + 1)
-                    separate_sum = (h + 1) * (2.0 * factor + drift * (last * last + ahead * ahead))
+                    separate_sum = (h + 1) * (
+                        2.0 * factor + drift * (last * last + ahead * ahead)
+                    )
                     largest = last + (2.0**split if part == 1 else ahead)
-                    best = max(best, separate_sum + 4.0 * factor * weights + drift * largest**2 * lefts)
+                    best = max(
+                        best,
+                        separate_sum
+                        + 4.0 * factor * weights
+                        + drift * largest**2 * lefts,
+                    )
                 if bits >> h - low & 1 == 0:
                     weights = weights * squares[h]
                     lefts = lefts * squares[h] + 1.0
                 weights += 1.0
             if part == 0:
-                base[bits] = 4.0 * factor * weights + drift * (last + 2.0**split) ** 2 * lefts
+                base[bits] = (
+                    4.0 * factor * weights + drift * (last + 2.0**split) ** 2 * lefts
+                )
                 above[bits] = best
             else:
                 below[bits] = best
@@ -68,7 +80,14 @@ def pair_tables(
 
 @kernel
 def most_of_pairs(
-    first: int, count: int, N: int, split: int, base: Vector, above: Vector, below: Vector, price: float
+    first: int,
+    count: int,
+    N: int,
+    split: int,
+    base: Vector,
+    above: Vector,
+    below: Vector,
+    price: float,
 ) -> float:
     """Bound the total excess of pairs over ``price``; two consecutive boundaries cannot both have a pair."""
     upper = base.shape[0] - 1
@@ -85,7 +104,9 @@ def most_of_pairs(
 
 
 @kernel
-def sum_tables(low: int, high: int, squares: Vector, weights: Vector, lefts: Vector, ends: Vector) -> None:
+def sum_tables(
+    low: int, high: int, squares: Vector, weights: Vector, lefts: Vector, ends: Vector
+) -> None:
     """Write tables of sums of squared weights of a visit over levels ``low`` to ``high``, by these bits of its step.
 
     For each value of the bits: ``weights`` is the sum over all levels, ``lefts`` the sum over left halves, and ``ends``
@@ -135,7 +156,9 @@ def sum_of_pairs(
 
 
 @kernel
-def sum_of_long_nodes(begin: int, end: int, N: int, place: int, level: int, decay_log: float) -> float:
+def sum_of_long_nodes(
+    begin: int, end: int, N: int, place: int, level: int, decay_log: float
+) -> float:
     """Bound the sum over left nodes of 2^level > N steps from below, for visits at ``place`` of every second epoch."""
     odd = N
     while odd & 1 == 0:
@@ -144,7 +167,8 @@ def sum_of_long_nodes(begin: int, end: int, N: int, place: int, level: int, deca
     stride = 2 << level
     at = (begin + stride - 1) // stride * stride
     nodes = max((end - length - at) // stride + 1, 0)
-    period = max(min(odd, nodes), 1)  # the nodes end at no more than ``odd`` different positions modulo 2N
+    # the nodes end at no more than ``odd`` different positions modulo 2N
+    period = max(min(odd, nodes), 1)
     per_pair = np.exp(decay_log * 2 * N)
     visit_count = (length - 1) // (2 * N)
     squares = np.empty(PLACES)

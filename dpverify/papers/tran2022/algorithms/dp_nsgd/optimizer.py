@@ -4,13 +4,15 @@
     m^_t = m_t + NOISE_t
     w_{t+1} = w_t - eta m^_t / |m^_t|
 
-with one example per step, t = 1..T. Epoch q = 0, 1, ... consists of the steps qN + 1 .. (q + 1)N and visits all
-examples in the order of a permutation. The noise is the stream of ``tree_noise.stream``, fused into the step.
+with one example per step, t = 1..T. Epoch q = 0, 1, ... consists of the steps qN + 1 ..
+(q + 1)N and visits all examples in the order of a permutation. The noise is the stream
+of ``tree_noise.stream``, fused into the step.
 
-Two classes compute the same iterates, bit for bit, from the same seed: :class:`DpNsgd` takes a jitted gradient of one
-example, and :class:`DpNsgdCallable` takes any Python function. Both draw permutations from the seed's stream 0 and
-noise from its stream 1. ``DpNsgd`` draws the noise with ``kernels.normal`` and ``DpNsgdCallable`` with NumPy. The
-evidence for the claims does not use the noise of ``kernels.normal``.
+Two classes compute the same iterates, bit for bit, from the same seed: :class:`DpNsgd`
+takes a jitted gradient of one example, and :class:`DpNsgdCallable` takes any Python
+function. Both draw permutations from the seed's stream 0 and noise from its stream 1.
+``DpNsgd`` draws the noise with ``kernels.normal`` and ``DpNsgdCallable`` with NumPy.
+The evidence for the claims does not use the noise of ``kernels.normal``.
 
 Conventions for cases that the paper leaves open: if m^_t = 0, the iterate does not move. The paper returns w_1..w_T; we
 also keep w_{T+1}, which it computes. If N divides T, the paper draws a last permutation for an epoch without steps; we
@@ -33,7 +35,13 @@ from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Tape, Vect
 from dpverify.kernels.vector import copy_into, move
 from dpverify.papers.tran2022.algorithms.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import decays, slot_noise
-from dpverify.problems.stepped_run import FunctionRun, IndexGradient, SteppedRun, compiled, compiling
+from dpverify.problems.stepped_run import (
+    FunctionRun,
+    IndexGradient,
+    SteppedRun,
+    compiled,
+    compiling,
+)
 
 
 class NsgdNumbers(NamedTuple):
@@ -52,11 +60,14 @@ class NsgdState(NamedTuple):
     w: Vector  # (d,) w_t, which becomes w_{t+1}
     m: Vector  # (d,) m_{t-1}, which becomes m_t
     m_hat: Vector  # (d,) receives m^_t
-    # (floor(log2 T) + 1, d) Row k is NOISE_s of the last s whose lowest bit is 2^k; zero at the start. If there is
-    # noise, the row of t's lowest bit receives before step t the unit Gaussian of the node [t - lowbit(t) + 1, t].
+    # (floor(log2 T) + 1, d) Row k is NOISE_s of the last s whose lowest bit is 2^k;
+    # zero at the start. If there is noise, the row of t's lowest bit receives before
+    # step t the unit Gaussian of the node [t - lowbit(t) + 1, t].
     slots: Matrix
-    iterates: Matrix  # (T + 1, d) row t receives w_{t+1}; or (0, d): iterates are not stored
-    done: Indices  # (1,) receives t; updated together with w, so that an interrupted run can continue
+    # (T + 1, d) row t receives w_{t+1}; or (0, d): iterates are not stored
+    iterates: Matrix
+    # (1,) receives t; updated together with w, so that an interrupted run can continue
+    done: Indices
 
 
 def new_numbers(parameters: Parameters, examples: int) -> NsgdNumbers:
@@ -78,9 +89,11 @@ def noisy_step(
     alpha, d, noise = numbers.alpha, w.shape[0], slots[level(t)]
     beta = 1.0 - alpha
     if numbers.scale > 0.0:
-        slot_noise(t, numbers.decay, numbers.scale, slots)  # NOISE <- sum over COMPOSE(1, t)
+        # NOISE <- sum over COMPOSE(1, t)
+        slot_noise(t, numbers.decay, numbers.scale, slots)
     for j in range(d):
-        m[j] = beta * m[j] + alpha * gradient[j]  # m_t <- (1 - alpha) m_{t-1} + alpha grad f(w_t, x_{pi_i^q})
+        # m_t <- (1 - alpha) m_{t-1} + alpha grad f(w_t, x_{pi_i^q})
+        m[j] = beta * m[j] + alpha * gradient[j]
         m_hat[j] = m[j] + noise[j]  # m^_t <- m_t + NOISE
     if not move(numbers.eta, m_hat, w):  # w_{t+1} <- w_t - eta m^_t / |m^_t|
         return False
@@ -94,19 +107,31 @@ class NsgdRun(SteppedRun):
     """State of a run of Algorithm 1; subclasses compute the gradients."""
 
     def __init__(
-        self, examples: int, start: Vector, parameters: Parameters, seed: Seed, tape: Tape | None, keep: bool
+        self,
+        examples: int,
+        start: Vector,
+        parameters: Parameters,
+        seed: Seed,
+        tape: Tape | None,
+        keep: bool,
     ) -> None:
         self.parameters = p = parameters
         slots = p.steps.bit_length()
-        super().__init__(p.steps, examples, start, p.ordering, seed, keep=keep, vectors=slots)
+        super().__init__(
+            p.steps, examples, start, p.ordering, seed, keep=keep, vectors=slots
+        )
         d = len(self._w)
-        self._tape = np.empty((0, d)) if tape is None else check.array(p.steps, d, tape=tape)
+        self._tape = (
+            np.empty((0, d)) if tape is None else check.array(p.steps, d, tape=tape)
+        )
         self._numbers = new_numbers(p, examples)
         # NaN reveals coordinates that a gradient does not write; m_0 = 0
         unknown = np.full(d, np.nan)
         m = np.zeros(d)
         m_hat = np.zeros(d)
-        self._state = NsgdState(unknown, self._w, m, m_hat, np.zeros((slots, d)), self._iterates, self._done)
+        self._state = NsgdState(
+            unknown, self._w, m, m_hat, np.zeros((slots, d)), self._iterates, self._done
+        )
 
     @property
     def node_deviation(self) -> float:
@@ -140,7 +165,8 @@ def run_steps(
     rows = x.reshape(x.size)
     p = np.uint64(x.shape[1])
     g, w, m, m_hat, slots, iterates, done = state
-    for t in range(first, last + 1):  # for q = 0, ..., floor(T/N): for i = 1, ..., min(N, T - qN): t <- qN + i
+    # for q = 0, ..., floor(T/N): for i = 1, ..., min(N, T - qN): t <- qN + i
+    for t in range(first, last + 1):
         n = example_of(t, order)
         prefetch_next_example(t, order, rows, p)
         gradient(w, x[n], y[n], g)
@@ -161,7 +187,8 @@ class DpNsgd(NsgdRun):
     Parameters
     ----------
     gradient : kernel
-        ``gradient(w, x_row, y, out)``: writes the gradient of one example's loss at w, all d coordinates, into ``out``.
+        ``gradient(w, x_row, y, out)``: writes the gradient of one example's loss at w,
+        all d coordinates, into ``out``.
     x : (N, p) array of float
         One row per example.
     y : (N,) array of float
@@ -172,8 +199,8 @@ class DpNsgd(NsgdRun):
     Raises
     ------
     ArgumentError
-        If a shape is wrong, an entry is not finite, the stored arrays do not fit in memory, or the gradient is not
-        compiled (``DpNsgdCallable`` takes any function).
+        If a shape is wrong, an entry is not finite, the stored arrays do not fit in
+        memory, or the gradient is not compiled (``DpNsgdCallable`` takes any function).
 
     Notes
     -----
@@ -222,15 +249,17 @@ class DpNsgdCallable(FunctionRun, NsgdRun):
     Parameters
     ----------
     gradient : callable
-        ``gradient(w, n)``: the gradient of the loss of example n (0, ..., N - 1) at w, shape (d,). It gets a copy of w.
+        ``gradient(w, n)``: the gradient of the loss of example n (0, ..., N - 1) at w,
+        shape (d,). It gets a copy of w.
     examples, start, parameters, seed, tape, keep
         As in ``NsgdRun``.
 
     Raises
     ------
     ArgumentError
-        If a shape is wrong, an entry is not finite, or the stored arrays do not fit in memory. During the run, if a
-        gradient does not have the shape (d,), or is not finite.
+        If a shape is wrong, an entry is not finite, or the stored arrays do not fit in
+        memory. During the run, if a gradient does not have the shape (d,), or is not
+        finite.
 
     Notes
     -----
@@ -260,6 +289,7 @@ class DpNsgdCallable(FunctionRun, NsgdRun):
             if len(self._tape):
                 unit[:] = self._tape[t - 1]
             else:
-                self._noise_rng.standard_normal(out=unit)  # bit for bit the numbers that the compiled code draws
+                # bit for bit the numbers that the compiled code draws
+                self._noise_rng.standard_normal(out=unit)
         if not self._noisy_step(t, self._numbers, *state):
             self._fail(t)

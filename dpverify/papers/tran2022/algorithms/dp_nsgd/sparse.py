@@ -15,7 +15,12 @@ from dpverify.kernels.normal import Words, fill_normal_from, take_words, wrappin
 from dpverify.kernels.tape import Seed
 from dpverify.kernels.typing import Tape, Vector
 from dpverify.kernels.vector import copy_into
-from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import NsgdNumbers, NsgdRun, NsgdState, noisy_step
+from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import (
+    NsgdNumbers,
+    NsgdRun,
+    NsgdState,
+    noisy_step,
+)
 from dpverify.papers.tran2022.algorithms.parameters import Parameters
 from dpverify.problems.sparse.rows import SparseProblem
 
@@ -68,7 +73,14 @@ class SparseDpNsgd(NsgdRun):
         keep: bool = False,
     ) -> None:
         self._problem = problem
-        super().__init__(check.whole(1, examples=len(problem.x)), problem.start, parameters, seed, tape, keep)
+        super().__init__(
+            check.whole(1, examples=len(problem.x)),
+            problem.start,
+            parameters,
+            seed,
+            tape,
+            keep,
+        )
         self._words = take_words(self._noise_rng)
 
     def _steps(self, first: int, last: int) -> None:

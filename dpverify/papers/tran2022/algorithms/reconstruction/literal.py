@@ -1,9 +1,11 @@
 """Algorithm 4 as the paper prints it: m^_t from the noisy nodes, with every window summed again at each step.
 
-Step t sums about t/N windows of O(log N) nodes in two families, so a run costs O(T^2 log(N) d / N). The paper prints
-the coefficient c_i inside the loop over i, as a sum of i scalars, and this module computes it there: T^3 / (6 N^2)
-scalar terms in a run. Powers and coefficients are the same at every step, so they can optionally be read from tables,
-with the same result, bit for bit. This is the slow reference for ``reconstruction.stream``.
+Step t sums about t/N windows of O(log N) nodes in two families, so a run costs O(T^2
+log(N) d / N). The paper prints the coefficient c_i inside the loop over i, as a sum of
+i scalars, and this module computes it there: T^3 / (6 N^2) scalar terms in a run.
+Powers and coefficients are the same at every step, so they can optionally be read from
+tables, with the same result, bit for bit. This is the slow reference for
+``reconstruction.stream``.
 
 The printed algorithm does not run. Each repair is listed in ``REPAIRS`` and marked in the code with its id.
 """
@@ -19,7 +21,11 @@ from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Intervals, Matrix, Vector
 from dpverify.papers.tran2022.algorithms.composition import MOST_NODES, compose_into
-from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, check_nodes, first_rows
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
+    Nodes,
+    check_nodes,
+    first_rows,
+)
 
 
 class Repair(NamedTuple):
@@ -74,7 +80,9 @@ def power(base: float, n: int, table: Vector) -> float:
 
 
 @kernel
-def coefficient(i: int, N: int, alpha: float, gamma: float, powers: Vector, keeps: Vector) -> float:
+def coefficient(
+    i: int, N: int, alpha: float, gamma: float, powers: Vector, keeps: Vector
+) -> float:
     """Return c_i = sum_{j=0}^{i-1} (1 - gamma)^j (1 - alpha)^{(i-1-j)N}, as printed; tables as in ``power``."""
     c = 0.0
     for j in range(i):
@@ -103,7 +111,14 @@ def fill_tables(alpha: float, gamma: float, N: int, tables: Tables) -> None:
 
 @kernel
 def node_sum(
-    a: int, b: int, alpha: float, F: Matrix, first: Indices, powers: Vector, nodes: Intervals, out: Vector
+    a: int,
+    b: int,
+    alpha: float,
+    F: Matrix,
+    first: Indices,
+    powers: Vector,
+    nodes: Intervals,
+    out: Vector,
 ) -> int:
     """Write the sum over COMPOSE(a, b) of (1 - alpha)^{b-z} F_[y,z] into ``out``; return the number of nodes."""
     count = compose_into(a, b, nodes)
@@ -150,9 +165,11 @@ def literal_step(
     Delta = work[2]
     q = t // N  # "q <- floor(t / N)"
     r = t - q * N  # "r = t - qN"
-    adds = node_sum(1, r, alpha, F_G, first, powers, nodes, out)  # "G^_[1,r] = ..."; algorithm-4-empty-prefix
+    # "G^_[1,r] = ..."; algorithm-4-empty-prefix
+    adds = node_sum(1, r, alpha, F_G, first, powers, nodes, out)
     if q > 0:  # algorithm-4-first-window
-        adds += node_sum(r + 1, r + N, alpha, F_G, first, powers, nodes, window)  # "G^_[r+1,r+N] = ..."
+        # "G^_[r+1,r+N] = ..."
+        adds += node_sum(r + 1, r + N, alpha, F_G, first, powers, nodes, window)
     decay = power(1.0 - alpha, t - r, powers)
     for j in range(d):
         out[j] *= decay  # "G^_[1,t] = (1 - alpha)^{t-r} G^_[1,r]"
@@ -160,15 +177,22 @@ def literal_step(
         if i > 0:  # algorithm-4-loop
             a = t - i * N + 1
             b = t - (i - 1) * N
-            adds += node_sum(a, b, alpha, F_G, first, powers, nodes, G)  # "G^_[t-iN+1,t-(i-1)N] = ..."
-            adds += node_sum(a, b, alpha, F_Delta, first, powers, nodes, Delta)  # "Delta^_[t-iN+1,t-(i-1)N] = ..."
-            c_i = c[i] if c.shape[0] > 0 else coefficient(i, N, alpha, gamma, powers, keeps)
+            # "G^_[t-iN+1,t-(i-1)N] = ..."
+            adds += node_sum(a, b, alpha, F_G, first, powers, nodes, G)
+            # "Delta^_[t-iN+1,t-(i-1)N] = ..."
+            adds += node_sum(a, b, alpha, F_Delta, first, powers, nodes, Delta)
+            c_i = (
+                c[i]
+                if c.shape[0] > 0
+                else coefficient(i, N, alpha, gamma, powers, keeps)
+            )
             for j in range(d):  # algorithm-4-assignment
                 out[j] += c_i * ((1.0 - gamma) * Delta[j] + gamma * G[j])
             adds += 2
         share = power(1.0 - alpha, N * i, powers) * power(1.0 - gamma, q - i - 1, keeps)
         for j in range(d):  # algorithm-4-assignment
-            out[j] += share * window[j]  # "... + (1 - alpha)^{Ni} (1 - gamma)^{q-i-1} G^_[r+1,r+N]"
+            # "... + (1 - alpha)^{Ni} (1 - gamma)^{q-i-1} G^_[r+1,r+N]"
+            out[j] += share * window[j]
         adds += 1
     adds += node_sum(1, t, alpha, F_r, first, powers, nodes, G)  # "r^_t = ..."
     for j in range(d):
@@ -191,11 +215,19 @@ def literal_run(
 ) -> None:
     """Write m^_1..m^_T into ``out``, shape (T, d), and the results of ``literal_step`` into ``adds``, shape (T,)."""
     for t in range(1, out.shape[0] + 1):
-        adds[t - 1] = literal_step(t, N, alpha, gamma, F, first, tables, nodes, work, out[t - 1])
+        adds[t - 1] = literal_step(
+            t, N, alpha, gamma, F, first, tables, nodes, work, out[t - 1]
+        )
 
 
 def reconstruct_literal(
-    nodes: Nodes, *, examples: int, alpha: float, gamma: float, looked_up: bool = False, out: Matrix | None = None
+    nodes: Nodes,
+    *,
+    examples: int,
+    alpha: float,
+    gamma: float,
+    looked_up: bool = False,
+    out: Matrix | None = None,
 ) -> tuple[Matrix, Indices]:
     """Return m^_1..m^_T by the printed Algorithm 4, run once per step.
 
@@ -204,19 +236,22 @@ def reconstruct_literal(
     nodes, examples, alpha, gamma, out
         As in ``reconstruct``.
     looked_up : bool
-        Whether powers and coefficients come from tables. False: they are computed where the paper prints them.
+        Whether powers and coefficients come from tables. False: they are computed where
+        the paper prints them.
 
     Returns
     -------
     m_hat : (T, d) array of float
         Row t - 1 is m^_t.
     adds : (T,) array of int
-        Number of additions of vectors of length d at step t: a cost that does not depend on the machine.
+        Number of additions of vectors of length d at step t: a cost that does not
+        depend on the machine.
 
     Raises
     ------
     ArgumentError
-        If a number is out of range, the shape of the nodes is not that of a tree, or ``out`` cannot hold the result.
+        If a number is out of range, the shape of the nodes is not that of a tree, or
+        ``out`` cannot hold the result.
 
     Notes
     -----

@@ -1,8 +1,9 @@
 """The nodes of Algorithm 4 in arrays: the nodes of a tree by level, and the nodes of one family in the stream.
 
-The nodes of a run of T steps are the dyadic intervals [a 2^b + 1, (a + 1) 2^b] inside {1, ..., T}. Their rows are
-ordered by level, as in ``node_row``: first the T leaves in the order of the steps, then the floor(T / 2) nodes of
-length 2, and so on; fewer than 2T rows. Longer nodes are computed from shorter ones.
+The nodes of a run of T steps are the dyadic intervals [a 2^b + 1, (a + 1) 2^b] inside
+{1, ..., T}. Their rows are ordered by level, as in ``node_row``: first the T leaves in
+the order of the steps, then the floor(T / 2) nodes of length 2, and so on; fewer than
+2T rows. Longer nodes are computed from shorter ones.
 
 In the stream, ``absorb`` processes the nodes of one family that end at a step, ``finish_block`` computes the suffix
 sums of a block, and ``place`` returns the row of a node. ``reconstruction.stream`` defines the recursion and its
@@ -33,8 +34,9 @@ class Nodes(NamedTuple):
     g : (n, d) array of float
         F^G: gradients at the anchor of each step's epoch.
     delta : (n, d) array of float
-        F^Delta: gradients at that anchor minus those at the anchor before. Nodes that begin in the first epoch do not
-        exist; their rows are NaN, so that a use would be noticed.
+        F^Delta: gradients at that anchor minus those at the anchor before. Nodes that
+        begin in the first epoch do not exist; their rows are NaN, so that a use would
+        be noticed.
     r : (n, d) array of float
         F^r: gradients at the iterates minus those at the anchor.
     """
@@ -54,7 +56,9 @@ def first_rows(steps: int) -> Indices:
     """Return the row of each level's first node; [a 2^b + 1, (a + 1) 2^b] is in row ``first_rows(T)[b] + a``."""
     steps = check.whole(1, MOST_STEPS - 1, steps=steps)
     counts = [steps >> b for b in range(steps.bit_length())]
-    return np.concatenate([[0], np.cumsum(counts[:-1], dtype=np.int64)]).astype(np.int64)
+    return np.concatenate([[0], np.cumsum(counts[:-1], dtype=np.int64)]).astype(
+        np.int64
+    )
 
 
 def node_intervals(steps: int) -> Intervals:
@@ -101,23 +105,28 @@ def nodes_of_leaves(leaves: Matrix, *, alpha: float) -> Matrix:
     Parameters
     ----------
     leaves : (T, d) array of float
-        The contribution of step t, in row t - 1. Rows may be NaN; then every node that contains the step is NaN.
+        The contribution of step t, in row t - 1. Rows may be NaN; then every node that
+        contains the step is NaN.
     alpha : float
         Momentum weight, in (0, 1].
 
     Returns
     -------
     (n, d) array of float
-        ``F_[y, z] = sum over t in [y, z] of (1 - alpha)^(z - t) leaf_t``, with the rows of :func:`node_intervals`.
+        ``F_[y, z] = sum over t in [y, z] of (1 - alpha)^(z - t) leaf_t``, with the rows
+        of :func:`node_intervals`.
 
     Raises
     ------
     ArgumentError
-        If alpha is out of range, there are no leaves, or the nodes do not fit in memory.
+        If alpha is out of range, there are no leaves, or the nodes do not fit in
+        memory.
     """
     alpha = check.weight(alpha=alpha)
     if leaves.ndim != 2 or 0 in leaves.shape:
-        raise check.ArgumentError("leaves", f"an array of shape {leaves.shape}", "must have shape (any, any)")
+        raise check.ArgumentError(
+            "leaves", f"an array of shape {leaves.shape}", "must have shape (any, any)"
+        )
     steps, d = leaves.shape
     count = node_count(steps)
     check.memory(count * d, steps=steps, dimension=d)
@@ -131,29 +140,39 @@ def nodes_of_leaves(leaves: Matrix, *, alpha: float) -> Matrix:
 
 def check_nodes(nodes: Nodes) -> tuple[Nodes, int, int]:
     """Check the shapes of the families; return them as contiguous floats, the T whose tree has n nodes, and d."""
-    contiguous = Nodes(*(np.ascontiguousarray(family, dtype=np.float64) for family in nodes))
+    contiguous = Nodes(
+        *(np.ascontiguousarray(family, dtype=np.float64) for family in nodes)
+    )
     for name, family in zip(Nodes._fields, contiguous, strict=True):
         if family.ndim != 2 or 0 in family.shape or family.shape != contiguous.g.shape:
             rule = f"must have the shape (n, d) of nodes.g, {contiguous.g.shape}"
-            raise check.ArgumentError(f"nodes.{name}", f"an array of shape {family.shape}", rule)
+            raise check.ArgumentError(
+                f"nodes.{name}", f"an array of shape {family.shape}", rule
+            )
     count, d = contiguous.g.shape
-    # A tree with T leaves has 2T - (number of ones in the binary expansion of T) nodes, so T is slightly above n / 2.
+    # A tree with T leaves has 2T - (number of ones in the binary expansion of T) nodes,
+    # so T is slightly above n / 2.
     steps = max(1, count // 2)
     while node_count(steps) < count:
         steps += 1
     if node_count(steps) != count:
-        raise check.ArgumentError("nodes.g", f"{count} rows", "must have as many rows as a tree has nodes")
+        raise check.ArgumentError(
+            "nodes.g", f"{count} rows", "must have as many rows as a tree has nodes"
+        )
     return contiguous, steps, d
 
 
 @inner_kernel
-def finish_block(f: int, now: int, K: int, powers: Vector, rings: NDArray[np.float64]) -> int:
+def finish_block(
+    f: int, now: int, K: int, powers: Vector, rings: NDArray[np.float64]
+) -> int:
     """Turn the nodes of one family in the block that ends now into suffix sums; return the number of additions."""
     N = rings.shape[1] - 1
     d = rings.shape[2]
     adds = 0
     row = now
-    for left in range(1, 1 << K):  # u = t - left, from the last inside the block to the first
+    # u = t - left, from the last inside the block to the first
+    for left in range(1, 1 << K):
         row = row - 1 if row > 0 else N - 1
         low = left & -left
         if low < left:  # u + lowbit(u) < t
@@ -181,7 +200,8 @@ def absorb(
     N = rings.shape[1] - 1
     d = rings.shape[2]
     top = min(level(t), K)
-    for k in range(top + (top == K)):  # a whole block is stored too, as a window may begin with it
+    # a whole block is stored too, as a window may begin with it
+    for k in range(top + (top == K)):
         row = now - (1 << k) if now >= 1 << k else now - (1 << k) + N
         at = place(first, k, t)
         for j in range(d):

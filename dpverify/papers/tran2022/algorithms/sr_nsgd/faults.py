@@ -23,8 +23,17 @@ from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     StreamConstants,
     new_constants,
 )
-from dpverify.papers.tran2022.algorithms.scales import DELTA_INDEX, G_FIRST, G_LATER, R_INDEX
-from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import noise_with, tape_layout, tape_rows
+from dpverify.papers.tran2022.algorithms.scales import (
+    DELTA_INDEX,
+    G_FIRST,
+    G_LATER,
+    R_INDEX,
+)
+from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import (
+    noise_with,
+    tape_layout,
+    tape_rows,
+)
 
 Family: TypeAlias = Literal["g", "delta", "r"]
 
@@ -48,16 +57,21 @@ class SrFault:
     change_constants: Callable[[StreamConstants, int], StreamConstants] | None = (
         None  # ``(constants, examples) -> constants``
     )
-    missing: tuple[Family, int, int] | None = None  # family, first and last step of a node that gets no noise
+    # family, first and last step of a node that gets no noise
+    missing: tuple[Family, int, int] | None = None
 
     def noise(self, tape: Tape, parameters: SrParameters, examples: int) -> Matrix:
         """Return the wrong m^_t - m_t, in place of ``sr_nsgd.noise.noise_from_tape``; row t - 1 is step t."""
         tape = check.array(tape_rows(examples, parameters.steps), None, tape=tape)
         if self.missing is not None:
             family, y, z = self.missing
-            mask = (tape_layout(examples, parameters.steps) == (_PLACE[family], y, z)).all(axis=1)
+            mask = (
+                tape_layout(examples, parameters.steps) == (_PLACE[family], y, z)
+            ).all(axis=1)
             if not mask.any():
-                raise check.ArgumentError("missing", self.missing, "must be a node that this run reads")
+                raise check.ArgumentError(
+                    "missing", self.missing, "must be a node that this run reads"
+                )
             tape = np.where(mask[:, None], 0.0, tape)
         deviations = parameters.deviations(examples)
         if self.change_deviations is not None:
@@ -65,22 +79,38 @@ class SrFault:
         constants = new_constants(examples, parameters.alpha, parameters.gamma)
         if self.change_constants is not None:
             constants = self.change_constants(constants, examples)
-        return noise_with(tape, generator(0), deviations, constants, parameters.steps, examples)
+        return noise_with(
+            tape, generator(0), deviations, constants, parameters.steps, examples
+        )
 
 
-def family_scaled(family: Literal["g", "g-first", "g-later", "delta", "r"], factor: float = 1.02) -> SrFault:
+def family_scaled(
+    family: Literal["g", "g-first", "g-later", "delta", "r"], factor: float = 1.02
+) -> SrFault:
     """Return the fault that multiplies the deviation of one family of nodes by ``factor``."""
     if family not in _DEVIATIONS:
-        raise check.ArgumentError("family", family, f"must be one of {', '.join(_DEVIATIONS)}")
+        raise check.ArgumentError(
+            "family", family, f"must be one of {', '.join(_DEVIATIONS)}"
+        )
     change = partial(_scale, places=tuple(_DEVIATIONS[family]), factor=factor)
-    return SrFault(f"{family}-scaled-{factor:g}", f"deviation of {family} nodes times {factor:g}", change)
+    return SrFault(
+        f"{family}-scaled-{factor:g}",
+        f"deviation of {family} nodes times {factor:g}",
+        change,
+    )
 
 
 def node_missing(family: Family, y: int, z: int) -> SrFault:
     """Return the fault that omits the noise of one node."""
     if family not in _PLACE:
-        raise check.ArgumentError("family", family, f"must be one of {', '.join(_PLACE)}")
-    return SrFault(f"{family}-missing-{y}-{z}", f"the {family} node [{y}, {z}] is left out", missing=(family, y, z))
+        raise check.ArgumentError(
+            "family", family, f"must be one of {', '.join(_PLACE)}"
+        )
+    return SrFault(
+        f"{family}-missing-{y}-{z}",
+        f"the {family} node [{y}, {z}] is left out",
+        missing=(family, y, z),
+    )
 
 
 def coefficient_off(power_of: Literal["decay", "gamma"] = "decay") -> SrFault:
@@ -94,7 +124,11 @@ def coefficient_off(power_of: Literal["decay", "gamma"] = "decay") -> SrFault:
         raise check.ArgumentError("power_of", power_of, "must be decay or gamma")
     what = "(1 - alpha)^N" if power_of == "decay" else "1 - gamma"
     change = partial(_coefficient, power_of=power_of)
-    return SrFault(f"coefficient-{power_of}", f"c_i has one power of {what} too many", change_constants=change)
+    return SrFault(
+        f"coefficient-{power_of}",
+        f"c_i has one power of {what} too many",
+        change_constants=change,
+    )
 
 
 def decay_off(of: Literal["sums", "windows", "r"] = "sums", steps: int = 1) -> SrFault:
@@ -106,8 +140,14 @@ def decay_off(of: Literal["sums", "windows", "r"] = "sums", steps: int = 1) -> S
     """
     if of not in ("sums", "windows", "r"):
         raise check.ArgumentError("of", of, "must be one of sums, windows, r")
-    change = partial(_decay, of=of, steps=check.whole(0 if of == "windows" else -1, steps=steps))
-    return SrFault(f"decay{steps:+d}-{of}", f"the decay of {of} is off by {steps:+d}", change_constants=change)
+    change = partial(
+        _decay, of=of, steps=check.whole(0 if of == "windows" else -1, steps=steps)
+    )
+    return SrFault(
+        f"decay{steps:+d}-{of}",
+        f"the decay of {of} is off by {steps:+d}",
+        change_constants=change,
+    )
 
 
 def _scale(deviations: Vector, *, places: tuple[int, ...], factor: float) -> Vector:
@@ -116,18 +156,24 @@ def _scale(deviations: Vector, *, places: tuple[int, ...], factor: float) -> Vec
     return changed
 
 
-def _coefficient(good: StreamConstants, examples: int, *, power_of: str) -> StreamConstants:
-    # c_i is the weight in later sums of the term (1 - gamma) D_t + gamma W_t of g_t, so a factor on this term is a
-    # factor on c_i.
+def _coefficient(
+    good: StreamConstants, examples: int, *, power_of: str
+) -> StreamConstants:
+    # c_i is the weight in later sums of the term (1 - gamma) D_t + gamma W_t of g_t, so
+    # a factor on this term is a factor on c_i.
     weights = good.weights.copy()
     weights[1:3] *= good.powers[examples] if power_of == "decay" else weights[3]
     return good._replace(weights=weights)
 
 
-def _decay(good: StreamConstants, examples: int, *, of: str, steps: int) -> StreamConstants:
+def _decay(
+    good: StreamConstants, examples: int, *, of: str, steps: int
+) -> StreamConstants:
     beta = 1.0 - good.weights[0]
     if of == "windows":
-        return good._replace(powers=beta ** np.arange(steps, examples + 1 + steps, dtype=float))
+        return good._replace(
+            powers=beta ** np.arange(steps, examples + 1 + steps, dtype=float)
+        )
     if of == "r":
         return good._replace(decay=beta ** (2.0 ** np.arange(len(good.decay)) + steps))
     weights = good.weights.copy()

@@ -1,19 +1,23 @@
 """Sums of Algorithm 4 recomputed instead of stored: a state of O(T/N log N) vectors instead of the stream's 4 N.
 
-The recursion of ``reconstruction.stream`` adds g_{t-N} and G_{t-N} to the window that ends at t. Both are sums of the
-windows that end at t - eN, e = 1, 2, ..., whose nodes were released e epochs ago. This module recomputes these nodes. A
-node is a sum of gradients at the anchors, which are stored, plus a Gaussian vector. The Gaussian is drawn again from
-the state of the random generator before it, which is stored in four words. So the state of a run is one set of stacks
-for each lag e. A step costs O(T/N d log N) operations, where the stream needs O(d).
+The recursion of ``reconstruction.stream`` adds g_{t-N} and G_{t-N} to the window that
+ends at t. Both are sums of the windows that end at t - eN, e = 1, 2, ..., whose nodes
+were released e epochs ago. This module recomputes these nodes. A node is a sum of
+gradients at the anchors, which are stored, plus a Gaussian vector. The Gaussian is
+drawn again from the state of the random generator before it, which is stored in four
+words. So the state of a run is one set of stacks for each lag e. A step costs O(T/N d
+log N) operations, where the stream needs O(d).
 
-At lag e the step s = t - eN lies in the block (m, m + B] in the notation of ``reconstruction.stream``. It needs two
-vectors: the prefix P_s, from the nodes that end at s, and the suffix S_s. Suffixes are needed from left to right,
-although each is computed from a suffix further right:
+At lag e the step s = t - eN lies in the block (m, m + B] in the notation of
+``reconstruction.stream``. It needs two vectors: the prefix P_s, from the nodes that end
+at s, and the suffix S_s. Suffixes are needed from left to right, although each is
+computed from a suffix further right:
 
     S_v = (1 - alpha)^{m + B - v - low} F_[v+1,v+low] + S_{v+low},           low = lowbit(v).
 
-When s reaches u, S_u is available. Then the suffixes of u + 2^i for i = level(u) - 1, ..., 0 are computed from the
-leaves that follow u. This takes log2(B) / 2 leaves per step on average, and one vector per level.
+When s reaches u, S_u is available. Then the suffixes of u + 2^i for i = level(u) - 1,
+..., 0 are computed from the leaves that follow u. This takes log2(B) / 2 leaves per
+step on average, and one vector per level.
 
 All operations are those of the stream, in the same order, so the results are equal bit for bit.
 """
@@ -39,8 +43,17 @@ from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     Stack,
     StreamConstants,
 )
-from dpverify.papers.tran2022.algorithms.scales import DELTA_INDEX, G_FIRST, G_LATER, R_INDEX
-from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise, is_drawn, rows_until
+from dpverify.papers.tran2022.algorithms.scales import (
+    DELTA_INDEX,
+    G_FIRST,
+    G_LATER,
+    R_INDEX,
+)
+from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import (
+    NodeNoise,
+    is_drawn,
+    rows_until,
+)
 
 
 class PastSteps(NamedTuple):
@@ -50,8 +63,10 @@ class PastSteps(NamedTuple):
     y: Vector  # (N,) labels
     schedule: Indices  # (T,) example of each step
     anchors: Matrix  # (epochs, d) anchor of each epoch so far
-    common: Matrix  # (epochs, d) the part that the gradients of all examples share at each anchor
-    # (n, 4) state of the random generator before each Gaussian; or (0, 4) if there is a tape or no noise
+    # (epochs, d) the part that the gradients of all examples share at each anchor
+    common: Matrix
+    # (n, 4) state of the random generator before each Gaussian; or (0, 4) if there is a
+    # tape or no noise
     words: NDArray[np.uint64]
 
 
@@ -61,10 +76,13 @@ class Lags(NamedTuple):
     The second axis is G and DELTA for ``left``, and G and MIXED for ``prefixes``, ``blocks`` and ``suffixes``.
     """
 
-    left: NDArray[np.float64]  # (lags, 2, K + 1, d) row k: the last node of length 2^k, without noise
-    prefixes: NDArray[np.float64]  # (lags, 2, K + 1, d) row k: the last P_s with level(s) = k; row K stays zero
+    # (lags, 2, K + 1, d) row k: the last node of length 2^k, without noise
+    left: NDArray[np.float64]
+    # (lags, 2, K + 1, d) row k: the last P_s with level(s) = k; row K stays zero
+    prefixes: NDArray[np.float64]
     blocks: Stack  # (lags, 2, d) the last node of length 2^K
-    suffixes: NDArray[np.float64]  # (lags, 2, K + 1, d) row k: the next S_s with level(s) = k
+    # (lags, 2, K + 1, d) row k: the next S_s with level(s) = k
+    suffixes: NDArray[np.float64]
     leaves: Stack  # (2, K + 1, d) nodes of G and DELTA to the right of a step
     space: Matrix  # (3, d) working space
 
@@ -72,7 +90,14 @@ class Lags(NamedTuple):
 def new_lags(lags: int, K: int, d: int) -> Lags:
     """Return the sums before the first step."""
     left, prefixes, suffixes = (np.zeros((lags, 2, K + 1, d)) for _ in range(3))
-    return Lags(left, prefixes, np.zeros((lags, 2, d)), suffixes, np.zeros((2, K + 1, d)), np.zeros((3, d)))
+    return Lags(
+        left,
+        prefixes,
+        np.zeros((lags, 2, d)),
+        suffixes,
+        np.zeros((2, K + 1, d)),
+        np.zeros((3, d)),
+    )
 
 
 def lag_vectors(lags: int, K: int) -> int:
@@ -102,7 +127,13 @@ def deviation(f: int, t: int, N: int, deviations: Vector) -> float:
 
 @inner_kernel
 def write_leaf(
-    f: int, s: int, N: int, gradient: SparseGradient, record: PastSteps, before: Vector, out: Vector
+    f: int,
+    s: int,
+    N: int,
+    gradient: SparseGradient,
+    record: PastSteps,
+    before: Vector,
+    out: Vector,
 ) -> None:
     """Write the leaf of step s in family f, G or DELTA, into ``out`` (d,); ``before`` (d,) is working space."""
     starts, columns, values = record.rows
@@ -130,7 +161,16 @@ def join_halves(k: int, decay: Vector, left: Matrix) -> None:
 
 @inner_kernel
 def write_noisy(
-    f: int, k: int, t: int, N: int, K: int, node: Vector, noise: NodeNoise, record: PastSteps, state: Words, out: Vector
+    f: int,
+    k: int,
+    t: int,
+    N: int,
+    K: int,
+    node: Vector,
+    noise: NodeNoise,
+    record: PastSteps,
+    state: Words,
+    out: Vector,
 ) -> None:
     """Write ``node``, [t - 2^k + 1, t] without noise, into ``out`` with its released noise; ``state`` (4,): space."""
     unit = noise.unit
@@ -159,7 +199,9 @@ def mix(weights: Vector, F_G: Vector, F_Delta: Vector) -> None:
 
 
 @inner_kernel
-def add_prefix(s: int, K: int, powers: Vector, F: Vector, prefixes: Matrix, block: Vector) -> None:
+def add_prefix(
+    s: int, K: int, powers: Vector, F: Vector, prefixes: Matrix, block: Vector
+) -> None:
     """Add the longest node F that ends at s to ``prefixes`` (K + 1, d) or ``block`` (d,) of a lag."""
     top = min(level(s), K)
     if top == K:
@@ -197,11 +239,31 @@ def advance_prefix(
     if s < 2 * N or mixed:
         write_noisy(G, top, s, N, K, lags.left[lag, G, top], noise, record, state, F_G)
     if s < 2 * N:
-        add_prefix(s, K, constants.powers, F_G, lags.prefixes[lag, G], lags.blocks[lag, G])
+        add_prefix(
+            s, K, constants.powers, F_G, lags.prefixes[lag, G], lags.blocks[lag, G]
+        )
     if mixed:
-        write_noisy(DELTA, top, s, N, K, lags.left[lag, DELTA, top], noise, record, state, F_Delta)
+        write_noisy(
+            DELTA,
+            top,
+            s,
+            N,
+            K,
+            lags.left[lag, DELTA, top],
+            noise,
+            record,
+            state,
+            F_Delta,
+        )
         mix(constants.weights, F_G, F_Delta)
-        add_prefix(s, K, constants.powers, F_Delta, lags.prefixes[lag, MIXED], lags.blocks[lag, MIXED])
+        add_prefix(
+            s,
+            K,
+            constants.powers,
+            F_Delta,
+            lags.prefixes[lag, MIXED],
+            lags.blocks[lag, MIXED],
+        )
 
 
 @inner_kernel
@@ -231,11 +293,15 @@ def advance_suffixes(
         for s in range(v + 1, z + 1):
             row = level(s - v)
             for f in range(1 + mixed):
-                write_leaf(f, s, N, gradient, record, lags.space[2], lags.leaves[f, row])
+                write_leaf(
+                    f, s, N, gradient, record, lags.space[2], lags.leaves[f, row]
+                )
                 join_halves(row, constants.decay, lags.leaves[f])
         write_noisy(G, i, z, N, K, lags.leaves[G, i], noise, record, state, F_G)
         if mixed:
-            write_noisy(DELTA, i, z, N, K, lags.leaves[DELTA, i], noise, record, state, F_Delta)
+            write_noisy(
+                DELTA, i, z, N, K, lags.leaves[DELTA, i], noise, record, state, F_Delta
+            )
             mix(constants.weights, F_G, F_Delta)
         for f in range(int(block >= N), 1 + mixed):
             F = lags.space[f]

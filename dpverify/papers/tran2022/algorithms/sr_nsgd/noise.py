@@ -1,9 +1,11 @@
 """The noise of Algorithm 2: Gaussians on the nodes that a step reads, and the resulting noise in m^_t.
 
-Algorithm 2 draws a Gaussian for every node of three families. Algorithm 4 reads fewer: nodes of G and Delta not longer
-than N, and one node of r per step, the node [t - lowbit(t) + 1, t]. Only these nodes are drawn, in the paper's order:
-at step t for k = 0, 1, ..., log2 of lowbit(t), and for each k first G, then r, then Delta. A tape has one row for each
-drawn node, in the same order; ``tape_layout`` returns the node of each row.
+Algorithm 2 draws a Gaussian for every node of three families. Algorithm 4 reads fewer:
+nodes of G and Delta not longer than N, and one node of r per step, the node [t -
+lowbit(t) + 1, t]. Only these nodes are drawn, in the paper's order: at step t for k =
+0, 1, ..., log2 of lowbit(t), and for each k first G, then r, then Delta. A tape has one
+row for each drawn node, in the same order; ``tape_layout`` returns the node of each
+row.
 
 The noise in m^_t is linear in the tape and does not depend on the data. It is m^_t - m_t under one permutation. Under a
 fresh permutation in every epoch, m^_t - m_t also contains an error of the reconstruction, which is not noise.
@@ -37,7 +39,12 @@ from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     reconstruct_step,
     state_floats,
 )
-from dpverify.papers.tran2022.algorithms.scales import DELTA_INDEX, G_FIRST, G_LATER, R_INDEX
+from dpverify.papers.tran2022.algorithms.scales import (
+    DELTA_INDEX,
+    G_FIRST,
+    G_LATER,
+    R_INDEX,
+)
 
 
 @kernel
@@ -64,8 +71,12 @@ class NodeNoise(NamedTuple):
     """Source of the noise of nodes."""
 
     deviations: Vector  # (4,) from ``Scales.deviations``
-    tape: Tape  # (n, d) unit Gaussians, with the rows of ``tape_layout``; or (0, d): Gaussians are drawn
-    words: Words  # (4,) state of an SFC64 generator for ``kernels.normal``; or (0,): NumPy draws from ``rng``
+    # (n, d) unit Gaussians, with the rows of ``tape_layout``; or (0, d): Gaussians are
+    # drawn
+    tape: Tape
+    # (4,) state of an SFC64 generator for ``kernels.normal``; or (0,): NumPy draws from
+    # ``rng``
+    words: Words
     rng: Generator
     unit: Vector  # (d,) working space
 
@@ -100,7 +111,12 @@ def add_noise(t: int, N: int, K: int, noise: NodeNoise, row: int, nodes: Stack) 
 
 @kernel
 def noise_run(
-    K: int, constants: StreamConstants, noise: NodeNoise, nodes: Stack, state: StreamState, out: Matrix
+    K: int,
+    constants: StreamConstants,
+    noise: NodeNoise,
+    nodes: Stack,
+    state: StreamState,
+    out: Matrix,
 ) -> None:
     """Write m^_t - m_t into row t - 1 of ``out``, shape (T, d); ``nodes`` is working space, as in ``add_noise``."""
     N = state.rings.shape[1] - 1
@@ -147,31 +163,57 @@ def tape_layout(examples: int, steps: int) -> NDArray[np.int64]:
 def noise_from_tape(tape: Tape, parameters: SrParameters, examples: int) -> Matrix:
     """Return the noise in m^_1..m^_T from a tape; row t - 1 is the noise in m^_t.
 
-    ``tape`` (n, d): unit Gaussians, with the rows of :func:`tape_layout`. The identity matrix gives the weights of
-    every Gaussian in every m^_t, and thus their covariance.
+    ``tape`` (n, d): unit Gaussians, with the rows of :func:`tape_layout`. The identity
+    matrix gives the weights of every Gaussian in every m^_t, and thus their covariance.
 
     Source: Algorithm 2's sampling lines and Algorithm 4.
     """
     tape = check.array(tape_rows(examples, parameters.steps), None, tape=tape)
     constants = new_constants(examples, parameters.alpha, parameters.gamma)
-    return noise_with(tape, generator(0), parameters.deviations(examples), constants, parameters.steps, examples)
+    return noise_with(
+        tape,
+        generator(0),
+        parameters.deviations(examples),
+        constants,
+        parameters.steps,
+        examples,
+    )
 
 
-def noise_from_generator(rng: Generator, dimension: int, parameters: SrParameters, examples: int) -> Matrix:
+def noise_from_generator(
+    rng: Generator, dimension: int, parameters: SrParameters, examples: int
+) -> Matrix:
     """Return the noise in m^_1..m^_T from a generator: bit for bit ``noise_from_tape`` of the same Gaussians."""
     dimension = check.whole(1, dimension=dimension)
     examples = check.whole(1, examples=examples)
     constants = new_constants(examples, parameters.alpha, parameters.gamma)
     no_tape = np.empty((0, dimension))
-    return noise_with(no_tape, rng, parameters.deviations(examples), constants, parameters.steps, examples)
+    return noise_with(
+        no_tape,
+        rng,
+        parameters.deviations(examples),
+        constants,
+        parameters.steps,
+        examples,
+    )
 
 
 def noise_with(
-    tape: Tape, rng: Generator, deviations: Vector, constants: StreamConstants, steps: int, examples: int
+    tape: Tape,
+    rng: Generator,
+    deviations: Vector,
+    constants: StreamConstants,
+    steps: int,
+    examples: int,
 ) -> Matrix:
     """Return the noise in m^_1..m^_T for constants and deviations that may have a planted fault."""
     d = tape.shape[1]
-    check.memory(steps * d + state_floats(examples, steps, d), examples=examples, steps=steps, dimension=d)
+    check.memory(
+        steps * d + state_floats(examples, steps, d),
+        examples=examples,
+        steps=steps,
+        dimension=d,
+    )
     out = np.empty((steps, d))
     state = new_state(examples, steps, d)
     noise = NodeNoise(deviations, tape, NO_WORDS, rng, np.empty(d))

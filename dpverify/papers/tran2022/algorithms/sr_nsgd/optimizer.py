@@ -1,15 +1,17 @@
 """Algorithm 2 of the paper, sensitivity-reduced NSGD: momentum from differences of gradients, which need less noise.
 
-Let x_t be the example of step t, a_t the iterate at the first step of t's epoch, and b_t the iterate at the first step
-of the epoch before. The algorithm releases the nodes of three trees with noise,
+Let x_t be the example of step t, a_t the iterate at the first step of t's epoch, and
+b_t the iterate at the first step of the epoch before. The algorithm releases the nodes
+of three trees with noise,
 
     F^G_[y,z]     = sum over t in [y, z] of (1 - alpha)^(z - t) grad f(a_t, x_t),
     F^Delta_[y,z] = sum over t in [y, z] of (1 - alpha)^(z - t) (grad f(a_t, x_t) - grad f(b_t, x_t)),     y > N,
     F^r_[y,z]     = sum over t in [y, z] of (1 - alpha)^(z - t) (grad f(w_t, x_t) - grad f(a_t, x_t)),
 
-and ``reconstruction.stream`` computes m^_t, an estimate of m_t = alpha sum_i (1 - alpha)^(t - i) grad f(w_i, x_i), from
-them. A node is computed from its two halves at its last step. A run stores O(N d) numbers, and a step costs O(d) plus
-two or three gradients.
+and ``reconstruction.stream`` computes m^_t, an estimate of m_t = alpha sum_i (1 -
+alpha)^(t - i) grad f(w_i, x_i), from them. A node is computed from its two halves at
+its last step. A run stores O(N d) numbers, and a step costs O(d) plus two or three
+gradients.
 
 ``REPAIRS`` lists the changes where the printed algorithm is incomplete or does not run. As in ``dp_nsgd.optimizer``,
 the iterate does not move if m^_t = 0, w_{T+1} is kept as well, and permutations come from the seed's stream 0 and noise
@@ -22,14 +24,24 @@ from __future__ import annotations
 import numpy as np
 
 from dpverify.kernels import check
-from dpverify.kernels.epochs import ExampleOrder, draw_schedule, example_of, prefetch_next_example
+from dpverify.kernels.epochs import (
+    ExampleOrder,
+    draw_schedule,
+    example_of,
+    prefetch_next_example,
+)
 from dpverify.kernels.jit import for_types_of, kernel
 from dpverify.kernels.normal import NO_WORDS, take_words, wrapping
 from dpverify.kernels.tape import Seed
 from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Tape, Vector
 from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.reconstruction.literal import Repair
-from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R, state_floats
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
+    DELTA,
+    G,
+    R,
+    state_floats,
+)
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise, tape_rows
 from dpverify.papers.tran2022.algorithms.sr_nsgd.step import (
     BAD_GRADIENT,
@@ -39,7 +51,14 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.step import (
     new_sr_state,
     sr_step,
 )
-from dpverify.problems.stepped_run import FunctionRun, IndexGradient, SteppedRun, compiled, compiling, read_only
+from dpverify.problems.stepped_run import (
+    FunctionRun,
+    IndexGradient,
+    SteppedRun,
+    compiled,
+    compiling,
+    read_only,
+)
 
 REPAIRS = (
     Repair(
@@ -109,14 +128,26 @@ class SrRun(SteppedRun):
         examples = check.whole(1, examples=examples)
         vectors = 2 * state_floats(examples, p.steps, 1) + (2 * p.steps if keep else 0)
         super().__init__(
-            p.steps, examples, start, p.ordering, seed, schedule=schedule, keep=keep, vectors=vectors, counters=2
+            p.steps,
+            examples,
+            start,
+            p.ordering,
+            seed,
+            schedule=schedule,
+            keep=keep,
+            vectors=vectors,
+            counters=2,
         )
         d = len(self._w)
         rows = tape_rows(examples, p.steps)
         tape = np.empty((0, d)) if tape is None else check.array(rows, d, tape=tape)
-        self._noise = NodeNoise(p.deviations(examples), tape, NO_WORDS, self._noise_rng, np.zeros(d))
+        self._noise = NodeNoise(
+            p.deviations(examples), tape, NO_WORDS, self._noise_rng, np.zeros(d)
+        )
         self._numbers = new_sr_numbers(p, examples)
-        self._state = new_sr_state(examples, p.steps, self._w, self._iterates, self._done)
+        self._state = new_sr_state(
+            examples, p.steps, self._w, self._iterates, self._done
+        )
 
     @property
     def momenta(self) -> Matrix:
@@ -164,7 +195,9 @@ def run_sr_steps(
     N = order.permutation.shape[0]
     rows = x.reshape(x.size)
     p = np.uint64(x.shape[1])
-    gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done = state
+    gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done = (
+        state
+    )
     for t in range(first, last + 1):
         n = example_of(t, order)
         prefetch_next_example(t, order, rows, p)
@@ -173,7 +206,20 @@ def run_sr_steps(
             gradient(anchors[1], x[n], y[n], gradients[DELTA])
         gradient(w, x[n], y[n], gradients[R])
         failed = sr_step(
-            t, numbers, noise, gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done
+            t,
+            numbers,
+            noise,
+            gradients,
+            anchors,
+            left,
+            nodes,
+            stream,
+            w,
+            m,
+            m_hat,
+            iterates,
+            momenta,
+            done,
         )
         if failed:
             return failed
@@ -222,7 +268,15 @@ class SrNsgd(SrRun):
     def _steps(self, first: int, last: int) -> None:
         with compiling(self._compiled), wrapping():
             failed = run_sr_steps(
-                self._compiled, self._x, self._y, first, last, self._order, self._numbers, self._noise, self._state
+                self._compiled,
+                self._x,
+                self._y,
+                first,
+                last,
+                self._order,
+                self._numbers,
+                self._noise,
+                self._state,
             )
         if failed:
             self._fail(failed)
@@ -234,7 +288,8 @@ class SrNsgdCallable(FunctionRun, SrRun):
     Parameters
     ----------
     gradient : callable
-        As in ``DpNsgdCallable``; it is called twice per step in the first epoch and three times per step after it.
+        As in ``DpNsgdCallable``; it is called twice per step in the first epoch and
+        three times per step after it.
     examples, start, parameters, seed, tape, schedule, keep
         As in ``SrRun``.
 
@@ -262,7 +317,9 @@ class SrNsgdCallable(FunctionRun, SrRun):
     ) -> None:
         super().__init__(examples, start, parameters, seed, tape, schedule, keep)
         self._set_gradient(gradient)
-        self._sr_step = for_types_of(sr_step, 1, self._numbers, self._noise, *self._state)
+        self._sr_step = for_types_of(
+            sr_step, 1, self._numbers, self._noise, *self._state
+        )
 
     def _step(self, t: int, n: int) -> None:
         state = self._state

@@ -15,12 +15,25 @@ from dpverify.kernels.csr import Common, CsrArrays, SparseGradient
 from dpverify.kernels.dyadic import floor_log2, level
 from dpverify.kernels.epochs import ExampleOrder, example_of
 from dpverify.kernels.jit import kernel, step_kernel
-from dpverify.kernels.normal import NO_WORDS, Words, fill_normal_from, take_words, wrapping
+from dpverify.kernels.normal import (
+    NO_WORDS,
+    Words,
+    fill_normal_from,
+    take_words,
+    wrapping,
+)
 from dpverify.kernels.tape import Seed
 from dpverify.kernels.typing import Indices, Matrix, Tape, Vector
 from dpverify.kernels.vector import copy_into, move
 from dpverify.papers.tran2022.algorithms.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, MIXED, G, R, Stack, state_floats
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
+    DELTA,
+    MIXED,
+    G,
+    R,
+    Stack,
+    state_floats,
+)
 from dpverify.papers.tran2022.algorithms.sr_nsgd.lags import (
     Lags,
     PastSteps,
@@ -33,7 +46,11 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.lags import (
     new_lags,
     write_total,
 )
-from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise, is_drawn, tape_rows
+from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import (
+    NodeNoise,
+    is_drawn,
+    tape_rows,
+)
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrRun
 from dpverify.papers.tran2022.algorithms.sr_nsgd.step import (
     BAD_GRADIENT,
@@ -49,7 +66,9 @@ from dpverify.problems.sparse.rows import SparseProblem
 
 
 @step_kernel
-def add_recorded_noise(t: int, N: int, K: int, noise: NodeNoise, record: PastSteps, row: int, nodes: Stack) -> int:
+def add_recorded_noise(
+    t: int, N: int, K: int, noise: NodeNoise, record: PastSteps, row: int, nodes: Stack
+) -> int:
     """Do what ``noise.add_noise`` does, and record the state of the random generator before each Gaussian vector."""
     unit = noise.unit
     for k in range(level(t) + 1):
@@ -70,7 +89,14 @@ def add_recorded_noise(t: int, N: int, K: int, noise: NodeNoise, record: PastSte
 
 @step_kernel
 def write_gradients(
-    common: Common, lam: float, gradient: SparseGradient, record: PastSteps, n: int, epoch: int, w: Vector, out: Matrix
+    common: Common,
+    lam: float,
+    gradient: SparseGradient,
+    record: PastSteps,
+    n: int,
+    epoch: int,
+    w: Vector,
+    out: Matrix,
 ) -> None:
     """Write the gradients of example n at both anchors and at ``w`` into ``out``, shape (3, d)."""
     starts, columns, values = record.rows
@@ -81,7 +107,9 @@ def write_gradients(
     out[DELTA, :] = 0.0
     if epoch > 0:
         copy_into(out[DELTA], record.common[epoch - 1])
-        gradient(record.anchors[epoch - 1], row_columns, entries, record.y[n], out[DELTA])
+        gradient(
+            record.anchors[epoch - 1], row_columns, entries, record.y[n], out[DELTA]
+        )
     common(lam, w, out[R])
     gradient(w, row_columns, entries, record.y[n], out[R])
 
@@ -102,16 +130,31 @@ def run_lagged_steps(
     lags: Lags,
 ) -> int:
     """Do what ``run_sparse_sr_steps`` does. ``words`` (4,) is working space."""
-    alpha, K, constants, N = numbers.alpha, numbers.K, numbers.constants, order.permutation.shape[0]
+    alpha, K, constants, N = (
+        numbers.alpha,
+        numbers.K,
+        numbers.constants,
+        order.permutation.shape[0],
+    )
     powers, decay, beta = constants.powers, constants.decay, 1.0 - numbers.alpha
-    w, m, m_hat, d, gradients, nodes = state.w, state.m, state.m_hat, state.w.shape[0], state.gradients, state.nodes
+    w, m, m_hat, d, gradients, nodes = (
+        state.w,
+        state.m,
+        state.m_hat,
+        state.w.shape[0],
+        state.gradients,
+        state.nodes,
+    )
     past_r, total = state.stream.prefixes[R], lags.space[1]
     for t in range(first, last + 1):
         epoch = (t - 1) // N
-        write_gradients(common, lam, gradient, record, example_of(t, order), epoch, w, gradients)
+        write_gradients(
+            common, lam, gradient, record, example_of(t, order), epoch, w, gradients
+        )
         size = 0.0
         for j in range(d):
-            size += 0.0 * (gradients[G, j] + gradients[DELTA, j] + gradients[R, j])  # NaN if any of them is not finite
+            # NaN if any of them is not finite
+            size += 0.0 * (gradients[G, j] + gradients[DELTA, j] + gradients[R, j])
         if math.isnan(size):
             return BAD_GRADIENT
         for j in range(d):
@@ -125,17 +168,25 @@ def run_lagged_steps(
         highest = level(t)
         top = min(highest, K)
         if t < 2 * N:
-            add_prefix(t, K, powers, nodes[G, top], lags.prefixes[0, G], lags.blocks[0, G])
+            add_prefix(
+                t, K, powers, nodes[G, top], lags.prefixes[0, G], lags.blocks[0, G]
+            )
         if t - (1 << top) >= N:
             mixed = lags.space[0]
             copy_into(mixed, nodes[DELTA, top])
             mix(constants.weights, nodes[G, top], mixed)
-            add_prefix(t, K, powers, mixed, lags.prefixes[0, MIXED], lags.blocks[0, MIXED])
+            add_prefix(
+                t, K, powers, mixed, lags.prefixes[0, MIXED], lags.blocks[0, MIXED]
+            )
         for lag in range(1, t // N + 1):
             s = t - lag * N
             if s > 0:
-                advance_prefix(lag, s, N, K, gradient, constants, noise, record, words, lags)
-            advance_suffixes(lag, s, N, K, gradient, constants, noise, record, words, lags)
+                advance_prefix(
+                    lag, s, N, K, gradient, constants, noise, record, words, lags
+                )
+            advance_suffixes(
+                lag, s, N, K, gradient, constants, noise, record, words, lags
+            )
         write_total(t, N, K, constants, lags)
         past, c = highest, 0.0
         if t > 1 << highest:
@@ -175,7 +226,9 @@ def run_sparse_sr_steps(
     """Do what ``run_sr_steps`` does; ``common`` writes the part that all gradients share, ``gradient`` adds to it."""
     starts, columns, values = rows
     N = order.permutation.shape[0]
-    gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done = state
+    gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done = (
+        state
+    )
     for t in range(first, last + 1):
         n = example_of(t, order)
         row_columns = columns[starts[n] : starts[n + 1]]
@@ -188,7 +241,20 @@ def run_sparse_sr_steps(
         common(lam, w, gradients[R])
         gradient(w, row_columns, entries, y[n], gradients[R])
         failed = sr_step(
-            t, numbers, noise, gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done
+            t,
+            numbers,
+            noise,
+            gradients,
+            anchors,
+            left,
+            nodes,
+            stream,
+            w,
+            m,
+            m_hat,
+            iterates,
+            momenta,
+            done,
         )
         if failed:
             return failed
@@ -216,8 +282,12 @@ class SparseSrNsgd(SrRun):
     ) -> None:
         self._problem, d = problem, len(problem.start)
         N = check.whole(1, examples=len(problem.x))
-        floats = d * (2 * state_floats(N, parameters.steps, 1) + 3 * parameters.steps * keep)
-        self._stored = 8 * floats <= check.physical_bytes() if stored is None else stored
+        floats = d * (
+            2 * state_floats(N, parameters.steps, 1) + 3 * parameters.steps * keep
+        )
+        self._stored = (
+            8 * floats <= check.physical_bytes() if stored is None else stored
+        )
         if self._stored:
             super().__init__(N, problem.start, parameters, seed, tape, schedule, keep)
         else:
@@ -225,7 +295,14 @@ class SparseSrNsgd(SrRun):
         self._noise = self._noise._replace(words=take_words(self._noise_rng))
 
     def _make_lags(
-        self, N: int, tape: Tape | None, schedule: Indices | None, parameters: SrParameters, seed: Seed, *, keep: bool
+        self,
+        N: int,
+        tape: Tape | None,
+        schedule: Indices | None,
+        parameters: SrParameters,
+        seed: Seed,
+        *,
+        keep: bool,
     ) -> None:
         """Initialize as ``SrRun`` does, plus lags and past steps; the stream state is for N = 1, as only r uses it."""
         self.parameters = p = parameters
@@ -236,13 +313,28 @@ class SparseSrNsgd(SrRun):
         d = len(self._problem.start)
         rows = tape_rows(N, T)
         recorded = rows if tape is None and p.sigma > 0.0 else 0
-        vectors = lag_vectors(epochs, K) + 2 * state_floats(1, T, 1) + 2 * (epochs + 1) + 2 * T * keep
+        vectors = (
+            lag_vectors(epochs, K)
+            + 2 * state_floats(1, T, 1)
+            + 2 * (epochs + 1)
+            + 2 * T * keep
+        )
         check.memory(vectors * d + T + 4 * recorded, steps=T, dimension=d, examples=N)
         super(SrRun, self).__init__(
-            T, N, problem.start, p.ordering, seed, schedule=schedule, keep=keep, vectors=vectors, counters=2
+            T,
+            N,
+            problem.start,
+            p.ordering,
+            seed,
+            schedule=schedule,
+            keep=keep,
+            vectors=vectors,
+            counters=2,
         )
         tape = np.empty((0, d)) if tape is None else check.array(rows, d, tape=tape)
-        self._noise = NodeNoise(p.deviations(N), tape, NO_WORDS, self._noise_rng, np.zeros(d))
+        self._noise = NodeNoise(
+            p.deviations(N), tape, NO_WORDS, self._noise_rng, np.zeros(d)
+        )
         self._numbers = new_sr_numbers(p, N)
         self._state = new_sr_state(1, T, self._w, self._iterates, self._done)
         anchors = np.zeros((epochs + 1, d))
@@ -250,7 +342,9 @@ class SparseSrNsgd(SrRun):
         anchors[0] = self._w
         problem.common(problem.lam, anchors[0], common[0])
         words = np.zeros((recorded, 4), dtype=np.uint64)
-        self._past = PastSteps(problem.x.arrays, problem.y, self.schedule, anchors, common, words)
+        self._past = PastSteps(
+            problem.x.arrays, problem.y, self.schedule, anchors, common, words
+        )
         self._lags = new_lags(epochs, K, d)
 
     def _steps(self, first: int, last: int) -> None:

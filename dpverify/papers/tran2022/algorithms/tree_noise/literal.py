@@ -17,7 +17,11 @@ from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.tape import fill_normal
 from dpverify.kernels.typing import Intervals, Matrix, Tape
-from dpverify.papers.tran2022.algorithms.composition import MOST_NODES, compose, compose_into
+from dpverify.papers.tran2022.algorithms.composition import (
+    MOST_NODES,
+    compose,
+    compose_into,
+)
 
 
 class UndrawnNodeError(KeyError):
@@ -54,7 +58,9 @@ def node_row(b: int, a: int, steps: int) -> int:
 
 
 @kernel
-def literal_noise(Z: Matrix, alpha: float, depth: int, out: Matrix, nodes: Intervals) -> int:
+def literal_noise(
+    Z: Matrix, alpha: float, depth: int, out: Matrix, nodes: Intervals
+) -> int:
     """Write NOISE_1..NOISE_T into ``out``, line by line as Algorithm 1 prints it.
 
     Returns 0, or the first step that uses a node that was not drawn; from this step on the output is incomplete.
@@ -62,7 +68,8 @@ def literal_noise(Z: Matrix, alpha: float, depth: int, out: Matrix, nodes: Inter
     """
     T, d = out.shape
     for t in range(1, T + 1):
-        count = compose_into(1, t, nodes)  # "Send interval [1, t] to Algorithm 3 to get the set S = COMPOSE(1, t)"
+        # "Send interval [1, t] to Algorithm 3 to get the set S = COMPOSE(1, t)"
+        count = compose_into(1, t, nodes)
         for j in range(d):
             out[t - 1, j] = 0.0  # "NOISE <- 0"
         for i in range(count):  # "for every interval S_i in S"
@@ -74,11 +81,14 @@ def literal_noise(Z: Matrix, alpha: float, depth: int, out: Matrix, nodes: Inter
             row = node_row(b, (y - 1) >> b, T)
             decay = (1.0 - alpha) ** (t - z)
             for j in range(d):
-                out[t - 1, j] += decay * Z[row, j]  # "NOISE <- NOISE + (1 - alpha)^{t - S_i[1]} Z[S_i]"
+                # "NOISE <- NOISE + (1 - alpha)^{t - S_i[1]} Z[S_i]"
+                out[t - 1, j] += decay * Z[row, j]
     return 0
 
 
-def draw_nodes(rng: Generator, steps: int, dimension: int, *, depth: int, scale: float) -> Matrix:
+def draw_nodes(
+    rng: Generator, steps: int, dimension: int, *, depth: int, scale: float
+) -> Matrix:
     """Draw the map Z in the order of the paper's loops: one row per node, ordered by level, n < 2T rows."""
     steps = check.whole(1, MOST_STEPS - 1, steps=steps)
     dimension = check.whole(1, dimension=dimension)
@@ -96,7 +106,8 @@ def noise_from_nodes(Z: Matrix, steps: int, *, depth: int, alpha: float) -> Matr
     Parameters
     ----------
     Z : (n, d) array of float
-        From ``draw_nodes`` or ``nodes_of_tape``, with the same T and R. Nodes that no step uses may have any value.
+        From ``draw_nodes`` or ``nodes_of_tape``, with the same T and R. Nodes that no
+        step uses may have any value.
     steps : int
         T, at least 1.
     depth : int
@@ -109,16 +120,27 @@ def noise_from_nodes(Z: Matrix, steps: int, *, depth: int, alpha: float) -> Matr
     UndrawnNodeError
         If a step uses a node that was not drawn.
     ArgumentError
-        If a number is out of range, or the number of rows of Z is not the number of nodes that the loops draw.
+        If a number is out of range, or the number of rows of Z is not the number of
+        nodes that the loops draw.
     """
     steps = check.whole(1, MOST_STEPS - 1, steps=steps)
     depth = check.whole(0, 62, depth=depth)
     count = sum(steps >> b for b in range(depth))
     if Z.ndim != 2 or len(Z) != count:
-        raise check.ArgumentError("Z", f"an array of shape {Z.shape}", f"must have {count} rows, one per node drawn")
+        raise check.ArgumentError(
+            "Z",
+            f"an array of shape {Z.shape}",
+            f"must have {count} rows, one per node drawn",
+        )
     out = np.empty((steps, Z.shape[1]))
     nodes = np.empty((MOST_NODES, 2), dtype=np.int64)
-    failed = literal_noise(np.ascontiguousarray(Z, dtype=np.float64), check.weight(alpha=alpha), depth, out, nodes)
+    failed = literal_noise(
+        np.ascontiguousarray(Z, dtype=np.float64),
+        check.weight(alpha=alpha),
+        depth,
+        out,
+        nodes,
+    )
     if failed:
         y, z = compose(1, failed)[0]  # the longest node is first
         raise UndrawnNodeError((int(y), int(z)), failed, depth)
@@ -140,7 +162,8 @@ def nodes_of_tape(tape: Tape, *, depth: int, scale: float) -> Matrix:
     Returns
     -------
     (n, d) array of float
-        As from ``draw_nodes``; nodes that no COMPOSE(1, t) contains are NaN, so that a use would be noticed.
+        As from ``draw_nodes``; nodes that no COMPOSE(1, t) contains are NaN, so that a
+        use would be noticed.
 
     Raises
     ------

@@ -8,7 +8,13 @@ from numpy.random import Generator
 from dpverify.kernels import check
 from dpverify.kernels.check import MOST_STEPS
 from dpverify.kernels.jit import kernel
-from dpverify.kernels.normal import Words, fill_normal_from, put_words, take_words, wrapping
+from dpverify.kernels.normal import (
+    Words,
+    fill_normal_from,
+    put_words,
+    take_words,
+    wrapping,
+)
 from dpverify.kernels.tape import fill_normal
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.kernels.vector import copy_into
@@ -18,7 +24,9 @@ AHEAD = 16384  # Maximum number of Gaussians that are drawn in advance
 
 
 @kernel
-def advance(rng: Generator, t: int, decay: Vector, scale: float, slots: Matrix, out: Matrix) -> None:
+def advance(
+    rng: Generator, t: int, decay: Vector, scale: float, slots: Matrix, out: Matrix
+) -> None:
     """Write NOISE_{t+1}, NOISE_{t+2}, ... into the rows of ``out``.
 
     ``slots`` (floor(log2 T) + 1, d): row k is NOISE_s of the last s whose lowest bit is 2^k. They always include
@@ -30,19 +38,24 @@ def advance(rng: Generator, t: int, decay: Vector, scale: float, slots: Matrix, 
 
 
 @kernel
-def advance_from(words: Words, t: int, decay: Vector, scale: float, slots: Matrix, out: Matrix) -> None:
+def advance_from(
+    words: Words, t: int, decay: Vector, scale: float, slots: Matrix, out: Matrix
+) -> None:
     """Do what ``advance`` does, faster, from the state of an SFC64 generator: bit for bit the same numbers."""
     fill_normal_from(words, out.reshape(out.size))
     combine_block(t, decay, scale, slots, out)
 
 
 @kernel
-def combine_block(t: int, decay: Vector, scale: float, slots: Matrix, out: Matrix) -> None:
+def combine_block(
+    t: int, decay: Vector, scale: float, slots: Matrix, out: Matrix
+) -> None:
     """Turn unit Gaussians in ``out`` into NOISE_{t+1}, NOISE_{t+2}, ..., in place, and update ``slots``."""
     n = out.shape[0]
     combine_rows(t + 1, t + n, decay, scale, slots, t, out)
     for k in range(slots.shape[0]):
-        last = (((t + n) >> k) - 1 | 1) << k  # the last step up to t + n whose lowest bit is 2^k
+        # the last step up to t + n whose lowest bit is 2^k
+        last = (((t + n) >> k) - 1 | 1) << k
         if last > t:
             copy_into(slots[k], out[last - t - 1])
 
@@ -61,15 +74,17 @@ class TreeNoise:
     scale : float
         Standard deviation of a node, at least 0, in units of the gradient.
     rng : Generator
-        Source of randomness. Do not use it elsewhere afterwards: this object draws T*d numbers from it, in blocks.
+        Source of randomness. Do not use it elsewhere afterwards: this object draws T*d
+        numbers from it, in blocks.
     fast : bool
-        Draw the same numbers with ``kernels.normal``, in 0.6 of the time; ``rng`` must use SFC64. Off by default, as
-        evidence for the claims must be drawn by NumPy.
+        Draw the same numbers with ``kernels.normal``, in 0.6 of the time; ``rng`` must
+        use SFC64. Off by default, as evidence for the claims must be drawn by NumPy.
 
     Raises
     ------
     ArgumentError
-        If a number is out of range, the state does not fit in memory, or ``fast`` is used without SFC64.
+        If a number is out of range, the state does not fit in memory, or ``fast`` is
+        used without SFC64.
 
     Notes
     -----
@@ -79,7 +94,14 @@ class TreeNoise:
     """
 
     def __init__(
-        self, steps: int, dimension: int, *, alpha: float, scale: float, rng: Generator, fast: bool = False
+        self,
+        steps: int,
+        dimension: int,
+        *,
+        alpha: float,
+        scale: float,
+        rng: Generator,
+        fast: bool = False,
     ) -> None:
         self._steps = check.whole(1, MOST_STEPS - 1, steps=steps)
         dimension = check.whole(1, dimension=dimension)
@@ -115,7 +137,9 @@ class TreeNoise:
     def _refill(self) -> None:
         left = self._steps - self._drawn
         if left == 0:
-            raise check.ArgumentError("steps", self._steps, "must be at least the number of calls of step")
+            raise check.ArgumentError(
+                "steps", self._steps, "must be at least the number of calls of step"
+            )
         self._block = self._block[: min(left, len(self._block))]
         state = self._drawn, self._decay, self._scale, self._slots, self._block
         if self._fast:

@@ -1,8 +1,8 @@
 """Algorithm 1's noise as a stream: one Gaussian vector per step, O(log T) vectors of state.
 
-The paper draws a Gaussian for every node of the tree in advance and sums those of COMPOSE(1, t) at each step, with the
-decay (1 - alpha)^{t - z} for a node [y, z]. Since COMPOSE(1, t) is COMPOSE(1, t - lowbit(t)) and the node
-[t - lowbit(t) + 1, t],
+The paper draws a Gaussian for every node of the tree in advance and sums those of
+COMPOSE(1, t) at each step, with the decay (1 - alpha)^{t - z} for a node [y, z]. Since
+COMPOSE(1, t) is COMPOSE(1, t - lowbit(t)) and the node [t - lowbit(t) + 1, t],
 
     NOISE_t = (1 - alpha)^lowbit(t) NOISE_{t - lowbit(t)} + zeta_t,        NOISE_0 = 0,
 
@@ -20,7 +20,14 @@ from numpy.random import Generator
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import kernel, step_kernel
-from dpverify.kernels.normal import Words, fill_normal_from, has_words, put_words, take_words, wrapping
+from dpverify.kernels.normal import (
+    Words,
+    fill_normal_from,
+    has_words,
+    put_words,
+    take_words,
+    wrapping,
+)
 from dpverify.kernels.tape import fill_normal
 from dpverify.kernels.typing import Matrix, Tape, Vector
 from dpverify.kernels.vector import copy_into
@@ -43,7 +50,14 @@ def decays(alpha: float) -> Vector:
 
 @step_kernel
 def next_noise(
-    before: int, decay: float, past: Vector, p: np.uint64, scale: float, out: Vector, i: np.uint64, d: np.uint64
+    before: int,
+    decay: float,
+    past: Vector,
+    p: np.uint64,
+    scale: float,
+    out: Vector,
+    i: np.uint64,
+    d: np.uint64,
 ) -> None:
     """Turn zeta_t / scale, which starts at index i of ``out``, into NOISE_t.
 
@@ -83,11 +97,28 @@ def slot_noise(t: int, decay: Vector, scale: float, slots: Matrix) -> None:
     before = t - (1 << k)
     d = np.uint64(slots.shape[1])
     flat = slots.reshape(slots.size)
-    next_noise(before, decay[k], flat, np.uint64(level(before)) * d, scale, flat, np.uint64(k) * d, d)
+    next_noise(
+        before,
+        decay[k],
+        flat,
+        np.uint64(level(before)) * d,
+        scale,
+        flat,
+        np.uint64(k) * d,
+        d,
+    )
 
 
 @kernel
-def combine_rows(first: int, last: int, decay: Vector, scale: float, slots: Matrix, start: int, out: Matrix) -> None:
+def combine_rows(
+    first: int,
+    last: int,
+    decay: Vector,
+    scale: float,
+    slots: Matrix,
+    start: int,
+    out: Matrix,
+) -> None:
     """Turn unit Gaussians into NOISE_t, in place, for the steps ``first <= t <= last``.
 
     Row t - 1 - start of ``out`` is for step t; rows before ``first`` already contain NOISE. ``slots`` (n, d): row k is
@@ -103,11 +134,31 @@ def combine_rows(first: int, last: int, decay: Vector, scale: float, slots: Matr
         i = np.uint64(t - 1 - start) * d
         before = t - (1 << k)
         if before <= start:
-            next_noise(before, decay[k], flat_slots, np.uint64(level(before)) * d, scale, flat, i, d)
+            next_noise(
+                before,
+                decay[k],
+                flat_slots,
+                np.uint64(level(before)) * d,
+                scale,
+                flat,
+                i,
+                d,
+            )
         elif k == 0 or t == last:
-            next_noise(before, decay[k], flat, np.uint64(before - 1 - start) * d, scale, flat, i, d)
+            next_noise(
+                before,
+                decay[k],
+                flat,
+                np.uint64(before - 1 - start) * d,
+                scale,
+                flat,
+                i,
+                d,
+            )
         else:
-            next_two(decay[k], decay[0], np.uint64(before - 1 - start) * d, scale, flat, i, d)
+            next_two(
+                decay[k], decay[0], np.uint64(before - 1 - start) * d, scale, flat, i, d
+            )
             t += 1
         t += 1
 
@@ -174,20 +225,24 @@ def whiten_into(noise: Matrix, alpha: float, scale: float, out: Matrix) -> None:
             out[t - 1, j] = (noise[t - 1, j] - past) / scale
 
 
-def noise_from_tape(tape: Tape, *, alpha: float, scale: float, out: Matrix | None = None) -> Matrix:
+def noise_from_tape(
+    tape: Tape, *, alpha: float, scale: float, out: Matrix | None = None
+) -> Matrix:
     """Return NOISE_1..NOISE_T from a tape.
 
     Parameters
     ----------
     tape : (T, d) array of float
-        Unit Gaussians; row t - 1 belongs to the node that ends at t with length lowbit(t).
+        Unit Gaussians; row t - 1 belongs to the node that ends at t with length
+        lowbit(t).
     alpha : float
         Momentum weight, in (0, 1].
     scale : float
         Standard deviation of a node, at least 0, in units of the gradient.
     out : (T, d) array of float, optional
-        Receives the noise, and is returned; contiguous, and not overlapping the tape. A new array by default. The
-        system clears the pages of a new array, which in repeated calls may take twice as long as computing the noise.
+        Receives the noise, and is returned; contiguous, and not overlapping the tape. A
+        new array by default. The system clears the pages of a new array, which in
+        repeated calls may take twice as long as computing the noise.
 
     Returns
     -------
@@ -197,8 +252,8 @@ def noise_from_tape(tape: Tape, *, alpha: float, scale: float, out: Matrix | Non
     Raises
     ------
     ArgumentError
-        If a number is out of range, the tape has a wrong shape or an entry that is not finite, or ``out`` cannot hold
-        the result.
+        If a number is out of range, the tape has a wrong shape or an entry that is not
+        finite, or ``out`` cannot hold the result.
 
     Notes
     -----
@@ -213,7 +268,13 @@ def noise_from_tape(tape: Tape, *, alpha: float, scale: float, out: Matrix | Non
 
 
 def noise_from_generator(
-    rng: Generator, steps: int, dimension: int, *, alpha: float, scale: float, out: Matrix | None = None
+    rng: Generator,
+    steps: int,
+    dimension: int,
+    *,
+    alpha: float,
+    scale: float,
+    out: Matrix | None = None,
 ) -> Matrix:
     """Return NOISE_1..NOISE_T, with Gaussians drawn as they are needed.
 
@@ -229,12 +290,14 @@ def noise_from_generator(
     Returns
     -------
     (T, d) array of float
-        Row t - 1 is NOISE_t; bit for bit what ``noise_from_tape(normal_tape(rng, T, d))`` gives.
+        Row t - 1 is NOISE_t; bit for bit what ``noise_from_tape(normal_tape(rng, T,
+        d))`` gives.
 
     Raises
     ------
     ArgumentError
-        If a number is out of range, the trajectory does not fit in memory, or ``out`` cannot hold it.
+        If a number is out of range, the trajectory does not fit in memory, or ``out``
+        cannot hold it.
     """
     steps = check.whole(1, steps=steps)
     dimension = check.whole(1, dimension=dimension)
@@ -265,12 +328,14 @@ def whiten(noise: Matrix, *, alpha: float, scale: float) -> Tape:
     Returns
     -------
     (T, d) array of float
-        Independent standard Gaussians if and only if ``noise`` has the law that Algorithm 1 defines.
+        Independent standard Gaussians if and only if ``noise`` has the law that
+        Algorithm 1 defines.
 
     Raises
     ------
     ArgumentError
-        If a number is out of range, or ``noise`` has a wrong shape or an entry that is not finite.
+        If a number is out of range, or ``noise`` has a wrong shape or an entry that is
+        not finite.
     """
     noise = check.array(None, None, noise=noise)
     out = np.empty_like(noise)

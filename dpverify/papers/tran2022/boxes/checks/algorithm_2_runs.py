@@ -11,8 +11,13 @@ from dpverify.kernels.epochs import draw_schedule
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
-from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_intervals
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import (
+    reconstruct_literal,
+)
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
+    Nodes,
+    node_intervals,
+)
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout, tape_rows
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
@@ -21,7 +26,9 @@ from dpverify.shared_types import Ordering
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-FAULTS = (  # Faults of the plain arithmetic; a kernel with the same fault would disagree with the right arithmetic
+# Faults of the plain arithmetic; a kernel with the same fault would disagree with the
+# right arithmetic
+FAULTS = (
     "the anchor before is the anchor",
     "Delta has the other sign",
     "the anchor is one step late",
@@ -45,12 +52,20 @@ def _epochs_are_orders(schedule: Indices, n: int, ordering: Ordering) -> str:
     if any(len(set(epoch.tolist())) != len(epoch) for epoch in epochs):
         return "an epoch has an example twice"
     orders = {tuple(epoch.tolist()) for epoch in epochs if len(epoch) == n}
-    if n >= 8 and len(orders) != (1 if ordering == "once" else sum(len(epoch) == n for epoch in epochs)):
+    if n >= 8 and len(orders) != (
+        1 if ordering == "once" else sum(len(epoch) == n for epoch in epochs)
+    ):
         return f"{len(orders)} different orders"
-    return "examples are taken as they stand" if n >= 8 and tuple(range(n)) in orders else ""
+    return (
+        "examples are taken as they stand"
+        if n >= 8 and tuple(range(n)) in orders
+        else ""
+    )
 
 
-def _noisy_nodes(leaves: Matrix, deviations: Vector, tape: Matrix, n: int, *, without_r: bool) -> Nodes:
+def _noisy_nodes(
+    leaves: Matrix, deviations: Vector, tape: Matrix, n: int, *, without_r: bool
+) -> Nodes:
     """Return the three families of nodes with noise, each node a sum over its steps; leaves have shape (3, T, d)."""
     steps = leaves.shape[1]
     rows = {(int(y), int(z)): row for row, (y, z) in enumerate(node_intervals(steps))}
@@ -105,12 +120,20 @@ def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outc
         leaves[R, t - 1] = at - now
         if q > 0:
             sign = -1.0 if fault == "Delta has the other sign" else 1.0
-            before = iterates[q * n] if fault == "the anchor before is the anchor" else iterates[(q - 1) * n]
+            before = (
+                iterates[q * n]
+                if fault == "the anchor before is the anchor"
+                else iterates[(q - 1) * n]
+            )
             leaves[DELTA, t - 1] = sign * (now - gradient(before, t))
         noise = tape[: tape_rows(n, t)] * float(fault != "m_t for m-hat_t")
         without_r = fault == "the noise of r nodes is left out"
-        nodes = _noisy_nodes(leaves[:, :t], run.deviations, noise, n, without_r=without_r)
-        m_hat = reconstruct_literal(nodes, examples=n, alpha=ALPHA, gamma=GAMMA)[0][t - 1]
+        nodes = _noisy_nodes(
+            leaves[:, :t], run.deviations, noise, n, without_r=without_r
+        )
+        m_hat = reconstruct_literal(nodes, examples=n, alpha=ALPHA, gamma=GAMMA)[0][
+            t - 1
+        ]
         iterates.append(iterates[-1] - ETA * m_hat / np.linalg.norm(m_hat))
     return Outcome(True)
 
@@ -120,11 +143,20 @@ CHECKS.add(
         "algorithm-2-update",
         "plain-arithmetic",
         variants=("amended",),
-        points=lambda _: ({"N": n, "T": t, "once": once} for n, t in ((1, 3), (3, 14), (9, 30)) for once in (0, 1)),
+        points=lambda _: (
+            {"N": n, "T": t, "once": once}
+            for n, t in ((1, 3), (3, 14), (9, 30))
+            for once in (0, 1)
+        ),
         is_satisfied=_follows_box,
         about_kernel=True,
         planted=[
-            Planted(fault, is_satisfied=partial(_follows_box, fault=fault), at_declared_size=True) for fault in FAULTS
+            Planted(
+                fault,
+                is_satisfied=partial(_follows_box, fault=fault),
+                at_declared_size=True,
+            )
+            for fault in FAULTS
         ],
         region="whole noisy runs on clipped quadratics, N up to 9 and T up to 30, fresh permutations and one, against "
         "the box in plain arithmetic: gradients, anchors, node sums, noise, Algorithm 4 and the step",

@@ -20,7 +20,11 @@ from dpverify.harness import (
 )
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.scales import printed_v
-from dpverify.papers.tran2022.momentum.momentum_error_bounds import attained_fresh, attained_once, largest_once
+from dpverify.papers.tran2022.momentum.momentum_error_bounds import (
+    attained_fresh,
+    attained_once,
+    largest_once,
+)
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.trees.tree_aggregation_bounds import count_nodes
 
@@ -29,7 +33,9 @@ CHECKS = PaperChecks("tran2022", __name__)
 Rule = Callable[[Point, Statement], Outcome]
 
 G = Fraction(1)
-CONSTANT = 1000  # Constant of an O(.); a claim that fails with it fails with every other, for small enough eta
+# Constant of an O(.); a claim that fails with it fails with every other, for small
+# enough eta
+CONSTANT = 1000
 
 
 def _scales(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -37,7 +43,14 @@ def _scales(budget: Budget) -> Iterable[dict[str, Any]]:
     for n in range(1, size_limit):
         for steps in (1, n, 2 * n + 1, 7 * n):
             for depth in {steps.bit_length(), steps.bit_length() - 1}:
-                yield {"N": n, "T": steps, "depth": depth, "alpha": Fraction(1, n), "G": 3, "sigma": Fraction(2, 7)}
+                yield {
+                    "N": n,
+                    "T": steps,
+                    "depth": depth,
+                    "alpha": Fraction(1, n),
+                    "G": 3,
+                    "sigma": Fraction(2, 7),
+                }
 
 
 def _box_variance(point: Point, statement: Statement) -> Fraction:
@@ -48,7 +61,11 @@ def _box_variance(point: Point, statement: Statement) -> Fraction:
 
 def _ratios(_: Budget) -> Iterable[dict[str, Any]]:
     values = (Fraction(1, 100), Fraction(1), Fraction(17, 3))
-    return ({"query_sensitivity": distance, "rho": rho} for distance in values for rho in values)
+    return (
+        {"query_sensitivity": distance, "rho": rho}
+        for distance in values
+        for rho in values
+    )
 
 
 def _variance_for_divergence(point: Point, statement: Statement) -> Fraction:
@@ -59,7 +76,12 @@ def _variance_for_divergence(point: Point, statement: Statement) -> Fraction:
 def _full_batches(budget: Budget) -> Iterable[dict[str, Any]]:
     size_limit = {"smoke": 40, "standard": 400, "full": 2000}[budget.name]
     etas = (Fraction(1), Fraction(1, 1024))
-    return ({"N": n, "eta": eta, "L": smooth} for smooth in (5, 0) for n in range(1, size_limit) for eta in etas)
+    return (
+        {"N": n, "eta": eta, "L": smooth}
+        for smooth in (5, 0)
+        for n in range(1, size_limit)
+        for eta in etas
+    )
 
 
 def _full_batch(constant: int) -> Rule:
@@ -82,8 +104,24 @@ def _differences(budget: Budget) -> Iterable[dict[str, Any]]:
         for n in range(1, 9):
             for t in range(n + 1, epochs * n + 1):
                 for eta in (Fraction(1, 4), Fraction(1, 2**30)):
-                    yield {"N": n, "t": t, "q": t // n, "alpha": Fraction(1, n), "eta": eta, "L": smooth, "G": G}
-    yield {"N": 1000, "t": 2000, "q": 2, "alpha": Fraction(1, 1000), "eta": Fraction(1, 2**30), "L": 1, "G": G}
+                    yield {
+                        "N": n,
+                        "t": t,
+                        "q": t // n,
+                        "alpha": Fraction(1, n),
+                        "eta": eta,
+                        "L": smooth,
+                        "G": G,
+                    }
+    yield {
+        "N": 1000,
+        "t": 2000,
+        "q": 2,
+        "alpha": Fraction(1, 1000),
+        "eta": Fraction(1, 2**30),
+        "L": 1,
+        "G": G,
+    }
 
 
 def _scales_with_distance(point: Point, statement: Statement) -> Outcome:
@@ -94,7 +132,9 @@ def _scales_with_distance(point: Point, statement: Statement) -> Outcome:
     if statement.reading["ordering"] == "once":
         distance = attained_once(t, n, alpha, point["G"])
     else:
-        distance = attained_fresh(t, n, alpha, point["G"]) if t % n == 0 else Fraction(0)
+        distance = (
+            attained_fresh(t, n, alpha, point["G"]) if t % n == 0 else Fraction(0)
+        )
     allowed = CONSTANT * alpha * point["eta"] * n * point["L"]
     return Outcome(distance <= allowed, distance, allowed)
 
@@ -106,7 +146,9 @@ def _corrected_once(point: Point, *, first: int) -> Outcome:
     alpha = point["alpha"]
     drift = 2 * point["L"] * point["eta"] * n
     distance = largest_once(t, n, alpha, point["G"], drift)
-    allowed = alpha * (drift / (1 - (1 - alpha) ** n) + first * 2 * point["G"] * (1 - alpha) ** (t - n))
+    allowed = alpha * (
+        drift / (1 - (1 - alpha) ** n) + first * 2 * point["G"] * (1 - alpha) ** (t - n)
+    )
     return Outcome(distance <= allowed, distance, allowed)
 
 
@@ -120,10 +162,16 @@ def _corrected_fresh(point: Point, *, late: int) -> Outcome:
     return Outcome(distance >= lower_bound, distance, lower_bound)
 
 
-def _corrected(point: Point, statement: Statement, *, first: int = 1, late: int = 0) -> Outcome:
+def _corrected(
+    point: Point, statement: Statement, *, first: int = 1, late: int = 0
+) -> Outcome:
     """Test the correction for the reading's order; faults: ``first`` 0 omits the first visit, ``late`` adds steps."""
     once = statement.reading["ordering"] == "once"
-    return _corrected_once(point, first=first) if once else _corrected_fresh(point, late=late)
+    return (
+        _corrected_once(point, first=first)
+        if once
+        else _corrected_fresh(point, late=late)
+    )
 
 
 FAULTY = partial(_corrected, first=0, late=1)
@@ -152,7 +200,13 @@ CHECKS.add(
         "one-step",
         points=_full_batches,
         is_satisfied=_full_batch(2),
-        planted=[Planted("half of the constant", is_satisfied=_full_batch(1), at_declared_size=True)],
+        planted=[
+            Planted(
+                "half of the constant",
+                is_satisfied=_full_batch(1),
+                at_declared_size=True,
+            )
+        ],
     ),
     RuleCheck(
         "section-4-momentum-difference",
@@ -160,7 +214,13 @@ CHECKS.add(
         points=_differences,
         is_satisfied=of_variant(_scales_with_distance, _corrected),
         meets={**witnesses.OPPOSED, **witnesses.UPDATE_1},
-        planted=[Planted("first visit, or a step of decay", is_satisfied=FAULTY, at_declared_size=True)],
+        planted=[
+            Planted(
+                "first visit, or a step of decay",
+                is_satisfied=FAULTY,
+                at_declared_size=True,
+            )
+        ],
         region="N up to 8, alpha = 1/N, up to 3 epochs (smoke), 9, 17; N = 1000, 2 epochs; O(.): the constant 1000",
         interior=lambda p: p["N"] >= 3 and p["t"] >= 2 * p["N"],
         seconds=0.5,

@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck, of_variant
+from dpverify.harness import (
+    Budget,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    RuleCheck,
+    of_variant,
+)
 from dpverify.harness.search.exhaustive_check import compare_coefficients
 from dpverify.kernels.epochs import draw_schedule
 from dpverify.kernels.tape import generator, normal_tape
@@ -41,17 +49,26 @@ def _nodes(budget: Budget) -> Iterable[dict[str, Any]]:
     for t in range(1, longest + 1):
         for y, z in made_nodes(t):
             for n in range(1, 7):
-                yield {"N": n, "t": z, "low_bits": (z - y + 1).bit_length() - 1, "alpha": ALPHA}
+                yield {
+                    "N": n,
+                    "t": z,
+                    "low_bits": (z - y + 1).bit_length() - 1,
+                    "alpha": ALPHA,
+                }
 
 
-def _box_node(family: str, ordering: Ordering, y: int, z: int, late: int) -> Combination:
+def _box_node(
+    family: str, ordering: Ordering, y: int, z: int, late: int
+) -> Combination:
     """Return the box's sum for one node; all steps i use the epoch q of z, or an epoch ``late`` epochs earlier."""
     beta = to_value(1 - ALPHA)
     n = ordering.n_examples
     total = Combination({})
     for i in range(y, z + 1):
         q = ordering.epoch(z) - late
-        example = ordering.example(q * n + (i - ordering.first_step) % n + ordering.first_step)
+        example = ordering.example(
+            q * n + (i - ordering.first_step) % n + ordering.first_step
+        )
         anchor = term("anchor", q, example)
         summand = {
             "G": anchor,
@@ -62,14 +79,20 @@ def _box_node(family: str, ordering: Ordering, y: int, z: int, late: int) -> Com
     return total
 
 
-def _node_sum(family: str, point: Point, statement: Statement, late: int = 0) -> Outcome:
+def _node_sum(
+    family: str, point: Point, statement: Statement, late: int = 0
+) -> Outcome:
     """Compare the box's node sum with the definition of section 4 and appendix E.1."""
     n = int(point["N"])
     z = int(point["t"])
     y = z - 2 ** int(point["low_bits"]) + 1
-    ordering = Ordering("once" if statement.reading["ordering"] == "once" else "reversed", n)
+    ordering = Ordering(
+        "once" if statement.reading["ordering"] == "once" else "reversed", n
+    )
     defined = paper_functions(ordering, ALPHA)[f"{family}_win"](y, z)
-    return compare_coefficients(_box_node(family, ordering, y, z, late), defined, in_words)
+    return compare_coefficients(
+        _box_node(family, ordering, y, z, late), defined, in_words
+    )
 
 
 def _node_check(claim: str, family: str) -> RuleCheck:
@@ -79,7 +102,13 @@ def _node_check(claim: str, family: str) -> RuleCheck:
         points=_nodes,
         is_satisfied=partial(_node_sum, family),
         variants=("printed", "held"),
-        planted=[Planted("q one epoch late", is_satisfied=partial(_node_sum, family, late=1), at_declared_size=True)],
+        planted=[
+            Planted(
+                "q one epoch late",
+                is_satisfied=partial(_node_sum, family, late=1),
+                at_declared_size=True,
+            )
+        ],
         region="nodes that end by step 16 (smoke), 48, 96; N up to 6; alpha = 2/5; odd epochs reversed where fresh",
         interior=lambda p: p["N"] >= 3 and p["t"] - 2 ** p["low_bits"] >= 2,
     )
@@ -113,7 +142,9 @@ def _updated(point: Point, *, assigned: bool) -> Outcome:
     t = int(point["t"])
     nodes = (literal_output if assigned else printed_output)(t, n, ALPHA, GAMMA)
     functions = paper_functions(Ordering("once", n), ALPHA)
-    return compare_coefficients(in_gradients(nodes, functions), functions["momentum"](t), in_words)
+    return compare_coefficients(
+        in_gradients(nodes, functions), functions["momentum"](t), in_words
+    )
 
 
 def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outcome:
@@ -128,13 +159,21 @@ def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outc
     rng = np.random.default_rng(n)
     problem = ClippedQuadratic(rng.normal(size=(n, d)) + 2.0, 1.0, 2.0, 10.0)
     drawn_inside = point["drawn"] == 1
-    tape = normal_tape(generator(seed, 1), steps, d) if drawn_inside else rng.normal(size=(steps, d))
+    tape = (
+        normal_tape(generator(seed, 1), steps, d)
+        if drawn_inside
+        else rng.normal(size=(steps, d))
+    )
     parameters = Parameters(steps=steps, alpha=0.2, eta=0.05, sigma=0.02, lipschitz=1.0)
     data = problem.example_gradient, problem.x, problem.y, problem.start
-    run = DpNsgd(*data, parameters, seed=seed, tape=None if drawn_inside else tape, keep=True)
+    run = DpNsgd(
+        *data, parameters, seed=seed, tape=None if drawn_inside else tape, keep=True
+    )
     run.advance()
     depth = steps.bit_length()
-    nodes = tree_noise_literal.nodes_of_tape(tape, depth=depth, scale=run.node_deviation)
+    nodes = tree_noise_literal.nodes_of_tape(
+        tape, depth=depth, scale=run.node_deviation
+    )
     noise = tree_noise_literal.noise_from_nodes(nodes, steps, depth=depth, alpha=0.2)
     w = problem.start.copy()
     m = np.zeros(d)
@@ -152,12 +191,21 @@ def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outc
 
 
 def _planted_update(fault: str) -> Planted:
-    return Planted(fault, is_satisfied=partial(_follows_box, fault=fault), at_declared_size=fault == "update-by-m")
+    return Planted(
+        fault,
+        is_satisfied=partial(_follows_box, fault=fault),
+        at_declared_size=fault == "update-by-m",
+    )
 
 
-def _variants(rule: Callable[..., Outcome], keyword: str) -> Callable[[Point, Statement], bool | Outcome | None]:
+def _variants(
+    rule: Callable[..., Outcome], keyword: str
+) -> Callable[[Point, Statement], bool | Outcome | None]:
     """Return a rule that passes False for ``keyword`` if the variant is printed, and True if it is corrected."""
-    return of_variant(lambda p, _: rule(p, **{keyword: False}), lambda p, _: rule(p, **{keyword: True}))
+    return of_variant(
+        lambda p, _: rule(p, **{keyword: False}),
+        lambda p, _: rule(p, **{keyword: True}),
+    )
 
 
 CHECKS.add(
@@ -184,7 +232,11 @@ CHECKS.add(
         points=lambda _: ({"N": n, "t": t} for t in range(1, 15) for n in range(1, 5)),
         is_satisfied=_variants(_updated, "assigned"),
         planted=[
-            Planted("no assignment", is_satisfied=lambda p, _: _updated(p, assigned=False), at_declared_size=True)
+            Planted(
+                "no assignment",
+                is_satisfied=lambda p, _: _updated(p, assigned=False),
+                at_declared_size=True,
+            )
         ],
         interior=lambda p: p["N"] >= 3 and p["t"] > 2 * p["N"],
     ),

@@ -12,7 +12,15 @@ from fractions import Fraction
 from itertools import islice
 from typing import ClassVar
 
-from dpverify.harness import Budget, Check, Context, Outcome, PaperChecks, Planted, Point
+from dpverify.harness import (
+    Budget,
+    Check,
+    Context,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+)
 from dpverify.harness.checks import as_point, missed_controls
 from dpverify.harness.exact_results import CounterexampleKind, counterexample
 from dpverify.harness.neighbours import MOST_POINTS, neighbour_result
@@ -21,9 +29,18 @@ from dpverify.ledger.formula import parse, to_text
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.identities.combinations_bounds import Function, Ordering, in_words, paper_functions
+from dpverify.papers.tran2022.identities.combinations_bounds import (
+    Function,
+    Ordering,
+    in_words,
+    paper_functions,
+)
 from dpverify.symbolic.exact.combinations import Combination, kronecker_point
-from dpverify.symbolic.exact.evaluate import domains_hold, evaluate_statement, requires_hold
+from dpverify.symbolic.exact.evaluate import (
+    domains_hold,
+    evaluate_statement,
+    requires_hold,
+)
 from dpverify.symbolic.exact.numbers import to_value
 
 Size = Mapping[str, int]  # Values of the integer symbols: N, T or t, window
@@ -31,9 +48,12 @@ Size = Mapping[str, int]  # Values of the integer symbols: N, T or t, window
 Functions = Callable[[Statement, Size, Fraction], Sequence[Mapping[str, Function]]]
 """Maps a statement, a size and alpha to the paper's functions, once for each convention that the paper leaves open."""
 
-PLAIN = (Fraction(1, 2), Fraction(1, 2)), (Fraction(2, 5), Fraction(1, 3))  # Readable points (alpha, gamma)
+# Readable points (alpha, gamma)
+PLAIN = (Fraction(1, 2), Fraction(1, 2)), (Fraction(2, 5), Fraction(1, 3))
 
-HEIGHT = 4095  # Larger than all integer coefficients of identities of up to MOST_EPOCHS epochs: NOTES_identities.md
+# Larger than all integer coefficients of identities of up to MOST_EPOCHS epochs:
+# NOTES_identities.md
+HEIGHT = 4095
 
 MOST_EPOCHS = 16  # Longer runs are compared at the points PLAIN only
 
@@ -46,12 +66,17 @@ class IdentityFault:
 
     name: str  # short name
     text: str  # description
-    rhs: str = ""  # wrong right side, in which ``printed`` means the printed one; empty if the fault is elsewhere
+    # wrong right side, in which ``printed`` means the printed one; empty if the fault
+    # is elsewhere
+    rhs: str = ""
     # a part of the right side, in the formula language, and its wrong replacement
     change: tuple[str, str] = ("", "")
     functions: Functions | None = None  # functions with a fault
-    at_declared_size: bool = False  # whether it is the smallest fault that the check claims to detect
-    ordering: str = ""  # the only ordering under which it is a fault; empty if it is one under all orderings
+    # whether it is the smallest fault that the check claims to detect
+    at_declared_size: bool = False
+    # the only ordering under which it is a fault; empty if it is one under all
+    # orderings
+    ordering: str = ""
 
     def applies(self, statement: Statement) -> bool:
         """Return whether it is a fault under the statement's reading, and a corrected side has the text to change."""
@@ -60,7 +85,9 @@ class IdentityFault:
             and statement.rhs is not None
             and self.change[0] not in to_text(statement.rhs)
         )
-        return self.ordering in {"", statement.reading.get("ordering", "")} and not absent
+        return (
+            self.ordering in {"", statement.reading.get("ordering", "")} and not absent
+        )
 
     def statement(self, statement: Statement) -> Statement:
         """Return the statement with the wrong right side."""
@@ -71,7 +98,9 @@ class IdentityFault:
             return statement
         text = to_text(statement.rhs)
         if old not in text:
-            raise ValueError(f"planted fault {self.name!r}: {old!r} does not occur in {text!r}.")
+            raise ValueError(
+                f"planted fault {self.name!r}: {old!r} does not occur in {text!r}."
+            )
         return replace(statement, rhs=parse(text.replace(old, new)))
 
 
@@ -79,12 +108,15 @@ class IdentityFault:
 class IdentityCheck(Check):
     """Decide a vector identity at every size of a finite set, for all alpha and gamma at once."""
 
-    # sizes for a budget, small ones first; sizes outside the statement's domain are skipped
+    # sizes for a budget, small ones first; sizes outside the statement's domain are
+    # skipped
     sizes: Callable[[Budget], Iterable[Size]] = field(kw_only=True)
-    # the paper's functions under each convention that the paper leaves open. The statement holds if it holds under all
-    # of them, and fails if it fails under all of them.
+    # the paper's functions under each convention that the paper leaves open. The
+    # statement holds if it holds under all of them, and fails if it fails under all of
+    # them.
     functions: Functions = field(kw_only=True)
-    faults: Sequence[IdentityFault] = field(kw_only=True)  # faults that the check must refute
+    # faults that the check must refute
+    faults: Sequence[IdentityFault] = field(kw_only=True)
     region: str = field(default="", kw_only=True)  # the sizes in words
 
     method: ClassVar[Method] = "exhaustive"
@@ -103,16 +135,26 @@ class IdentityCheck(Check):
         outcomes = list(self._go_through(context, statement, self.functions))
         if not outcomes:
             raise ValueError(f"sizes of check {self.name!r} must not be empty.")
-        violations = [(point, outcome) for point, outcome in outcomes if outcome.ok is False]
+        violations = [
+            (point, outcome) for point, outcome in outcomes if outcome.ok is False
+        ]
         undecided = sum(outcome.ok is None for _, outcome in outcomes)
-        controls = [] if violations else [self._control(context, f) for f in self.faults if f.applies(statement)]
+        controls = (
+            []
+            if violations
+            else [
+                self._control(context, f) for f in self.faults if f.applies(statement)
+            ]
+        )
         missed = "" if violations else missed_controls(controls)
         status: Status = "not refuted"
         if violations:
             status = "refuted"
         elif missed or undecided:
             status = "inconclusive"
-        message = f"{len(outcomes)} points, {len(violations)} violations" + (f", {undecided} open" if undecided else "")
+        message = f"{len(outcomes)} points, {len(violations)} violations" + (
+            f", {undecided} open" if undecided else ""
+        )
         return self.result(
             status=status,
             message="; ".join(filter(None, [message, missed])),
@@ -127,10 +169,17 @@ class IdentityCheck(Check):
     def _neighbour(self, context: Context) -> ControlResult:
         """Compare the left side with itself at the first points, as a true statement that must not be refuted."""
         same = replace(context.statement, rhs=context.statement.lhs)
-        compared = list(islice(self._go_through(context, same, self.functions), MOST_POINTS))
+        compared = list(
+            islice(self._go_through(context, same, self.functions), MOST_POINTS)
+        )
         refuted = not all(outcome.ok is True for _, outcome in compared)
         statistic = f"{len(compared)} points"
-        return neighbour_result("left for right", "the left side on both sides", refuted=refuted, statistic=statistic)
+        return neighbour_result(
+            "left for right",
+            "the left side on both sides",
+            refuted=refuted,
+            statistic=statistic,
+        )
 
     def _control(self, context: Context, fault: IdentityFault) -> ControlResult:
         statement = fault.statement(context.statement)
@@ -149,13 +198,21 @@ class IdentityCheck(Check):
             statistic=f"{count} points",
         )
 
-    def _go_through(self, context: Context, statement: Statement, functions: Functions) -> Iterator[_Seen]:
+    def _go_through(
+        self, context: Context, statement: Statement, functions: Functions
+    ) -> Iterator[_Seen]:
         for size in self.sizes(context.budget):
             for alpha, gamma in _weights(size):
                 point = as_point({**size, "alpha": alpha, "gamma": gamma})
-                inside = domains_hold(statement.domains, point), requires_hold(statement, point)
+                inside = (
+                    domains_hold(statement.domains, point),
+                    requires_hold(statement, point),
+                )
                 if all(answer is True for answer in inside):
-                    yield point, _compare(statement, point, functions(statement, size, alpha))
+                    yield (
+                        point,
+                        _compare(statement, point, functions(statement, size, alpha)),
+                    )
 
 
 def _weights(size: Size) -> Iterator[tuple[Fraction, Fraction]]:
@@ -167,7 +224,9 @@ def _weights(size: Size) -> Iterator[tuple[Fraction, Fraction]]:
         yield kronecker_point(steps + 1, epochs + 1, HEIGHT)
 
 
-def _compare(statement: Statement, point: Point, conventions: Sequence[Mapping[str, Function]]) -> Outcome:
+def _compare(
+    statement: Statement, point: Point, conventions: Sequence[Mapping[str, Function]]
+) -> Outcome:
     """Compare both sides under each convention; the outcome is undecided unless all conventions agree."""
     outcomes = [_compare_once(statement, point, functions) for functions in conventions]
     if all(outcome.ok for outcome in outcomes):
@@ -177,17 +236,29 @@ def _compare(statement: Statement, point: Point, conventions: Sequence[Mapping[s
     return Outcome(None, note="it depends on a convention")
 
 
-def _compare_once(statement: Statement, point: Point, functions: Mapping[str, Function]) -> Outcome:
+def _compare_once(
+    statement: Statement, point: Point, functions: Mapping[str, Function]
+) -> Outcome:
     sides = evaluate_statement(statement, {**point, **functions})
-    left, right = (side if isinstance(side, Combination) else Combination({}) + to_value(side or 0) for side in sides)
+    left, right = (
+        side if isinstance(side, Combination) else Combination({}) + to_value(side or 0)
+        for side in sides
+    )
     return compare_coefficients(left, right, in_words)
 
 
 def _counterexamples(violations: list[_Seen]) -> list[Counterexample]:
     """Return the first violation, and the first one that is not a boundary case."""
-    chosen: list[tuple[CounterexampleKind, _Seen]] = [("smallest", violation) for violation in violations[:1]]
-    chosen += [("interior", violation) for violation in violations if _inside(violation[0])][:1]
-    return [counterexample(kind, as_probe(point, violation)) for kind, (point, violation) in chosen]
+    chosen: list[tuple[CounterexampleKind, _Seen]] = [
+        ("smallest", violation) for violation in violations[:1]
+    ]
+    chosen += [
+        ("interior", violation) for violation in violations if _inside(violation[0])
+    ][:1]
+    return [
+        counterexample(kind, as_probe(point, violation))
+        for kind, (point, violation) in chosen
+    ]
 
 
 def _inside(point: Point) -> bool:
@@ -200,9 +271,12 @@ def _inside(point: Point) -> bool:
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-LONGEST = {"smoke": 9, "standard": 12, "full": 18}  # All runs of up to this length, for every N up to MOST_EXAMPLES
+# All runs of up to this length, for every N up to MOST_EXAMPLES
+LONGEST = {"smoke": 9, "standard": 12, "full": 18}
 
-LONGEST_TEXT = "{smoke} (smoke), {standard} (standard) or {full} (full budget)".format(**LONGEST)
+LONGEST_TEXT = "{smoke} (smoke), {standard} (standard) or {full} (full budget)".format(
+    **LONGEST
+)
 
 MOST_EXAMPLES = 4
 
@@ -239,30 +313,49 @@ def _steps(budget: Budget) -> Iterable[Size]:
     yield {"t": 255}
 
 
-def _functions(statement: Statement, size: Size, alpha: Fraction) -> Sequence[Mapping[str, Function]]:
+def _functions(
+    statement: Statement, size: Size, alpha: Fraction
+) -> Sequence[Mapping[str, Function]]:
     """Return the functions under the statement's ordering, for epochs qN + 1 .. (q+1)N and qN .. qN + N - 1."""
     n = size.get("N", 3)
     ordering = statement.reading.get("ordering", "fresh")
     if ordering == "once" or n == 1:  # with one example all orders are the same
         orders = [Ordering("once", n, 1), Ordering("once", n, 0)]
     else:  # "free" proves a statement for every order, and "reversed" is one order that can give a counterexample
-        orders = [Ordering("free", n, 1), Ordering("free", n, 0), Ordering("reversed", n, 1)]
+        orders = [
+            Ordering("free", n, 1),
+            Ordering("free", n, 0),
+            Ordering("reversed", n, 1),
+        ]
     return [paper_functions(order, alpha) for order in orders]
 
 
-def _swapped(statement: Statement, size: Size, alpha: Fraction) -> Sequence[Mapping[str, Function]]:
+def _swapped(
+    statement: Statement, size: Size, alpha: Fraction
+) -> Sequence[Mapping[str, Function]]:
     """Return functions with a planted fault: one epoch exchanges two examples."""
     return [paper_functions(Ordering("swapped", size.get("N", 3)), alpha)]
 
 
-def _anchor_off(statement: Statement, size: Size, alpha: Fraction) -> Sequence[Mapping[str, Function]]:
+def _anchor_off(
+    statement: Statement, size: Size, alpha: Fraction
+) -> Sequence[Mapping[str, Function]]:
     """Return functions with a planted fault: Delta subtracts the gradient at the anchor of two epochs before."""
     once = _functions(statement, size, alpha)[0]
     n = size.get("N", 3)
-    return [{**once, "Delta_win": lambda a, b: once["G_win"](a, b) - once["G_win"](a - 2 * n, b - 2 * n)}]
+    return [
+        {
+            **once,
+            "Delta_win": lambda a, b: (
+                once["G_win"](a, b) - once["G_win"](a - 2 * n, b - 2 * n)
+            ),
+        }
+    ]
 
 
-def _full_functions(statement: Statement, size: Size, alpha: Fraction) -> Sequence[Mapping[str, Function]]:
+def _full_functions(
+    statement: Statement, size: Size, alpha: Fraction
+) -> Sequence[Mapping[str, Function]]:
     """Return the functions of Lemma 11's proof, for both possible readings of g_1 and both of w_0."""
     order = Ordering("free", 3)
     return [
@@ -282,18 +375,32 @@ def _coefficient_off(gradient: str) -> IdentityFault:
 
 
 SWAPPED = IdentityFault(
-    "two-examples-swapped", "epoch 1 exchanges its first two examples", functions=_swapped, ordering="once"
+    "two-examples-swapped",
+    "epoch 1 exchanges its first two examples",
+    functions=_swapped,
+    ordering="once",
 )
 ANCHOR_OFF = IdentityFault(
-    "anchor-off", "Delta subtracts at the anchor of two epochs before", functions=_anchor_off, ordering="once"
+    "anchor-off",
+    "Delta subtracts at the anchor of two epochs before",
+    functions=_anchor_off,
+    ordering="once",
 )
 WEIGHT_OFF = IdentityFault(
-    "weight-off", "gamma Delta for (1 - gamma) Delta", change=("(1 - gamma)*Delta", "gamma*Delta")
+    "weight-off",
+    "gamma Delta for (1 - gamma) Delta",
+    change=("(1 - gamma)*Delta", "gamma*Delta"),
 )
 POWER_OFF = IdentityFault(
-    "power-off", "the power of 1 - gamma off by one", change=("(1 - gamma)**j", "(1 - gamma)**(j + 1)")
+    "power-off",
+    "the power of 1 - gamma off by one",
+    change=("(1 - gamma)**j", "(1 - gamma)**(j + 1)"),
 )
-LAST_LEFT_OUT = IdentityFault("window-left-out", "the sum over i stops at q - 2", change=("i, 1, q - 1", "i, 1, q - 2"))
+LAST_LEFT_OUT = IdentityFault(
+    "window-left-out",
+    "the sum over i stops at q - 2",
+    change=("i, 1, q - 1", "i, 1, q - 2"),
+)
 
 
 def _windows_identity(claim: str, letter: str, *faults: IdentityFault) -> IdentityCheck:
@@ -322,32 +429,68 @@ def _step_identity(claim: str, gradient: str, *faults: IdentityFault) -> Identit
     )
 
 
-DECAY_OFF = IdentityFault("decay-off", "the power of 1 - alpha off by one", change=("(t - i)", "(t - i + 1)"))
+DECAY_OFF = IdentityFault(
+    "decay-off", "the power of 1 - alpha off by one", change=("(t - i)", "(t - i + 1)")
+)
 
 CHECKS.add(
     _step_identity("section-3-momentum-unrolled", "grad(1)", DECAY_OFF),
     _step_identity("equation-1", "anchor_grad(1)", DECAY_OFF),
     _step_identity(
-        "equation-2", "anchor_grad(1)", IdentityFault("r-short", "r begins at 2", change=("r_win(1, t)", "r_win(2, t)"))
+        "equation-2",
+        "anchor_grad(1)",
+        IdentityFault(
+            "r-short", "r begins at 2", change=("r_win(1, t)", "r_win(2, t)")
+        ),
     ),
     _step_identity(
         "section-4-full-batch-recursion",
         "full_grad(1)",
-        IdentityFault("weight-off", "2 gamma for gamma", change=("gamma*full_grad", "2*gamma*full_grad")),
+        IdentityFault(
+            "weight-off",
+            "2 gamma for gamma",
+            change=("gamma*full_grad", "2*gamma*full_grad"),
+        ),
     ),
     _step_identity(
-        "lemma-11-unrolled", "full_grad(1)", IdentityFault("decay-off", "t - i", change=("(t - i + 1)", "(t - i)"))
+        "lemma-11-unrolled",
+        "full_grad(1)",
+        IdentityFault("decay-off", "t - i", change=("(t - i + 1)", "(t - i)")),
     ),
     _windows_identity(
-        "equation-9", "T", IdentityFault("window-long", "it begins at T - N", change=("G_win(T - N + 1", "G_win(T - N"))
+        "equation-9",
+        "T",
+        IdentityFault(
+            "window-long",
+            "it begins at T - N",
+            change=("G_win(T - N + 1", "G_win(T - N"),
+        ),
     ),
-    _windows_identity("equation-3", "t", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF, LAST_LEFT_OUT),
-    _windows_identity("equation-8", "t", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF, LAST_LEFT_OUT),
-    _windows_identity("lemma-17", "T", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF, LAST_LEFT_OUT),
+    _windows_identity(
+        "equation-3", "t", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF, LAST_LEFT_OUT
+    ),
+    _windows_identity(
+        "equation-8", "t", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF, LAST_LEFT_OUT
+    ),
+    _windows_identity(
+        "lemma-17", "T", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF, LAST_LEFT_OUT
+    ),
     _windows_identity("lemma-17-window", "T", SWAPPED, ANCHOR_OFF, WEIGHT_OFF),
     _windows_identity("lemma-17-q2", "T", SWAPPED, ANCHOR_OFF, WEIGHT_OFF),
-    _windows_identity("lemma-17-hypothesis", "T", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF),
-    _windows_identity("lemma-17-unrolled", "T", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF),
+    _windows_identity(
+        "lemma-17-hypothesis", "T", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF
+    ),
+    _windows_identity(
+        "lemma-17-unrolled", "T", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF
+    ),
     _windows_identity("lemma-17-step", "T", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF),
-    _windows_identity("lemma-17-last-line", "T", SWAPPED, ANCHOR_OFF, WEIGHT_OFF, POWER_OFF, LAST_LEFT_OUT),
+    _windows_identity(
+        "lemma-17-last-line",
+        "T",
+        SWAPPED,
+        ANCHOR_OFF,
+        WEIGHT_OFF,
+        POWER_OFF,
+        LAST_LEFT_OUT,
+    ),
 )

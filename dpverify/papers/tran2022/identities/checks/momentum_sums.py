@@ -9,12 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, Property, RuleCheck
-from dpverify.harness.search.exhaustive_check import compare_arrays, compare_coefficients
+from dpverify.harness import (
+    Budget,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    Property,
+    RuleCheck,
+)
+from dpverify.harness.search.exhaustive_check import (
+    compare_arrays,
+    compare_coefficients,
+)
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.composition import compose
-from dpverify.papers.tran2022.algorithms.reconstruction import literal as reconstruct_literal
-from dpverify.papers.tran2022.algorithms.reconstruction import nodes as reconstruct_nodes
+from dpverify.papers.tran2022.algorithms.reconstruction import (
+    literal as reconstruct_literal,
+)
+from dpverify.papers.tran2022.algorithms.reconstruction import (
+    nodes as reconstruct_nodes,
+)
 from dpverify.papers.tran2022.identities.combinations_bounds import (
     Ordering,
     in_gradients,
@@ -34,12 +49,17 @@ from dpverify.symbolic.exact.numbers import ONE, ZERO, Value, to_value
 CHECKS = PaperChecks("tran2022", __name__)
 
 LONGEST = {"smoke": 9, "standard": 16, "full": 24}
-HEIGHT = 4095  # Larger than all integer coefficients, as in ``identities.checks.identities``
+# Larger than all integer coefficients, as in ``identities.checks.identities``
+HEIGHT = 4095
 
 PLAIN = Fraction(1, 2), Fraction(1, 2)
 FORGETFUL = Fraction(1), Fraction(1, 2)
 INTERIOR = Fraction(2, 5), Fraction(1, 3)
-LARGE = {"smoke": [(12, 131)], "standard": [(12, 131), (64, 256), (100, 473)], "full": [(100, 1023), (64, 1024)]}
+LARGE = {
+    "smoke": [(12, 131)],
+    "standard": [(12, 131), (64, 256), (100, 473)],
+    "full": [(100, 1023), (64, 1024)],
+}
 
 
 def _prefixes(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -76,7 +96,8 @@ def _tree_momentum(point: Point, statement: Statement, decay_to: int = 1) -> Out
     total = Combination({})
     for node in compose(1, t).tolist():
         y, z = node
-        value = functions["G_win"](y, z) + functions["r_win"](y, z)  # the sum of (1-alpha)^(z - i) grad(i)
+        # the sum of (1-alpha)^(z - i) grad(i)
+        value = functions["G_win"](y, z) + functions["r_win"](y, z)
         total = total + beta ** (t - node[decay_to]) * (to_value(alpha) * value)
     return compare_coefficients(functions["momentum"](t), total, in_words)
 
@@ -93,14 +114,22 @@ def _noise(point: Point, weight: Value = ONE) -> Outcome:
 def _orderings(statement: Statement, n: int) -> list[Ordering]:
     if statement.reading.get("ordering") == "once" or n == 1:
         return [Ordering("once", n, 1), Ordering("once", n, 0)]
-    return [Ordering("reversed", n, 1)] if statement.variant == "printed" else [Ordering("free", n, 1)]
+    return (
+        [Ordering("reversed", n, 1)]
+        if statement.variant == "printed"
+        else [Ordering("free", n, 1)]
+    )
 
 
 def _sizes(point: Point) -> tuple[int, int, Fraction, Fraction]:
     return int(point["N"]), int(point["t"]), point["alpha"], point["gamma"]
 
 
-def _output(point: Point, statement: Statement, output: Callable[..., Combination] = literal_output) -> Outcome:
+def _output(
+    point: Point,
+    statement: Statement,
+    output: Callable[..., Combination] = literal_output,
+) -> Outcome:
     """Compare m_hat_t of Algorithm 4, in gradients, with m_t, or with the corrected right side ``m_t + left_over``.
 
     Under one permutation the printed variant uses the printed algorithm. Under fresh permutations it uses the repaired
@@ -118,7 +147,9 @@ def _output(point: Point, statement: Statement, output: Callable[..., Combinatio
             if not _has_mean_zero(missing, ordering):
                 return Outcome(False, note="what is left over has a mean")
             expected = expected + missing
-        comparison = compare_coefficients(in_gradients(nodes, functions), expected, in_words)
+        comparison = compare_coefficients(
+            in_gradients(nodes, functions), expected, in_words
+        )
         if comparison.ok is False:
             return comparison
     return Outcome(True)
@@ -129,15 +160,22 @@ def _delta_off(t: int, n: int, alpha: Fraction, gamma: Fraction) -> Combination:
     nodes = literal_output(t, n, alpha, gamma)
     if t < 2 * n:
         return nodes
-    missing = {("Delta", y, z): (1 - alpha) ** (t - z) for y, z in compose_intervals(t - n + 1, t)}
-    return nodes + to_value(alpha * gamma) * Combination({name: to_value(value) for name, value in missing.items()})
+    missing = {
+        ("Delta", y, z): (1 - alpha) ** (t - z)
+        for y, z in compose_intervals(t - n + 1, t)
+    }
+    return nodes + to_value(alpha * gamma) * Combination(
+        {name: to_value(value) for name, value in missing.items()}
+    )
 
 
 def _streams(point: Point, statement: Statement, fault: str = "") -> Outcome:
     """Compare m_hat_t of the recursion with that of Algorithm 4, node by node."""
     n, t, alpha, gamma = _sizes(point)
     return compare_coefficients(
-        streaming_outputs(t, n, alpha, gamma, fault=fault)[-1], literal_output(t, n, alpha, gamma), in_words
+        streaming_outputs(t, n, alpha, gamma, fault=fault)[-1],
+        literal_output(t, n, alpha, gamma),
+        in_words,
     )
 
 
@@ -148,7 +186,9 @@ def _has_mean_zero(difference: Combination, ordering: Ordering) -> bool:
     Under the ordering "free" the number of an example is its step.
     """
     sums: dict[int, Value] = {}
-    for (_, epoch, step), value in ((name, value) for name, value in difference.terms.items() if len(name) == 3):
+    for (_, epoch, step), value in (
+        (name, value) for name, value in difference.terms.items() if len(name) == 3
+    ):
         if ordering.name == "free" and epoch > ordering.epoch(step):
             return False
         sums[epoch] = sums.get(epoch, ZERO) + value
@@ -167,20 +207,40 @@ def _kernel(point: Point, statement: Statement, gamma_off: float = 0.0) -> Outco
     rows = reconstruct_nodes.node_intervals(t)
     unit = np.eye(len(rows))
     none = np.zeros((len(rows), len(rows)))
-    families = [np.concatenate([unit if k == family else none for k in range(3)], axis=1) for family in range(3)]
+    families = [
+        np.concatenate([unit if k == family else none for k in range(3)], axis=1)
+        for family in range(3)
+    ]
     nodes = reconstruct_nodes.Nodes(*families)
     out, _ = reconstruct_literal.reconstruct_literal(
         nodes, examples=n, alpha=float(alpha), gamma=float(gamma) + gamma_off
     )
     exact = literal_output(t, n, alpha, gamma)
-    names = [(family, int(y), int(z)) for family in ("G", "Delta", "r") for y, z in rows]
-    expected = np.array([float(to_number(exact.coefficient(name)).float) for name in names])
-    return compare_arrays(out[-1], expected, lambda i: f"node {names[i]}: kernel and algebra", rtol=1e-12, atol=1e-15)
+    names = [
+        (family, int(y), int(z)) for family in ("G", "Delta", "r") for y, z in rows
+    ]
+    expected = np.array(
+        [float(to_number(exact.coefficient(name)).float) for name in names]
+    )
+    return compare_arrays(
+        out[-1],
+        expected,
+        lambda i: f"node {names[i]}: kernel and algebra",
+        rtol=1e-12,
+        atol=1e-15,
+    )
 
 
 def _kernel_runs(budget: Budget) -> Iterable[dict[str, Any]]:
     """Yield sizes for which the coefficients of all nodes fit in memory."""
-    for n, t in [(1, 7), (2, 9), (3, 20), (5, 34), (8, 64), *([(7, 100)] if budget.name != "smoke" else [])]:
+    for n, t in [
+        (1, 7),
+        (2, 9),
+        (3, 20),
+        (5, 34),
+        (8, 64),
+        *([(7, 100)] if budget.name != "smoke" else []),
+    ]:
         yield {"N": n, "t": t, "alpha": Fraction(1, 4), "gamma": Fraction(1, 3)}
 
 
@@ -195,13 +255,22 @@ def _covered(point: Point, statement: Statement, fewer: int = 0) -> Outcome:
     b = int(point["b"])
     nodes = compose_intervals(a, b)
     covered = is_cover(nodes, a, b)
-    few = 4 * 2 ** len(nodes) <= (b - a + 3 - fewer) ** 2  # count <= 2 log2(1 + n/2), without a logarithm
-    return Outcome(covered.ok and few, Fraction(len(nodes)), note=f"{len(nodes)} nodes") if covered.ok else covered
+    # count <= 2 log2(1 + n/2), without a logarithm
+    few = 4 * 2 ** len(nodes) <= (b - a + 3 - fewer) ** 2
+    return (
+        Outcome(covered.ok and few, Fraction(len(nodes)), note=f"{len(nodes)} nodes")
+        if covered.ok
+        else covered
+    )
 
 
 WITHOUT_NOISE = {
-    "update-of-algorithm-2": Property("the nodes are combined as Algorithm 4 prints it, which Algorithm 2 calls"),
-    "noise-off": Property("the coefficients are those of the nodes; no noise is added to any"),
+    "update-of-algorithm-2": Property(
+        "the nodes are combined as Algorithm 4 prints it, which Algorithm 2 calls"
+    ),
+    "noise-off": Property(
+        "the coefficients are those of the nodes; no noise is added to any"
+    ),
 }
 OUTPUT_ENOUGH = (
     "COMPOSE(a, b) covers [a, b] once (proposition-18-cover), so that a sum over it is the window's; with this the "
@@ -230,7 +299,13 @@ CHECKS.add(
         "coefficients",
         points=_node_ends,
         is_satisfied=lambda p, _: _noise(p),
-        planted=[Planted("the weight 2", is_satisfied=lambda p, _: _noise(p, 2 * ONE), at_declared_size=True)],
+        planted=[
+            Planted(
+                "the weight 2",
+                is_satisfied=lambda p, _: _noise(p, 2 * ONE),
+                at_declared_size=True,
+            )
+        ],
     ),
     RuleCheck(
         "section-3-cover",
@@ -238,7 +313,11 @@ CHECKS.add(
         points=_intervals,
         is_satisfied=_covered,
         planted=[
-            Planted("a bound for one step fewer", is_satisfied=lambda p, s: _covered(p, s, 1), at_declared_size=True)
+            Planted(
+                "a bound for one step fewer",
+                is_satisfied=lambda p, s: _covered(p, s, 1),
+                at_declared_size=True,
+            )
         ],
     ),
     RuleCheck(
@@ -250,11 +329,18 @@ CHECKS.add(
         meets=WITHOUT_NOISE,
         planted=[
             Planted(
-                "one node taken twice", is_satisfied=lambda p, s: _output(p, s, _latest_twice), at_declared_size=True
+                "one node taken twice",
+                is_satisfied=lambda p, s: _output(p, s, _latest_twice),
+                at_declared_size=True,
             ),
-            Planted("Delta with the weight 1", is_satisfied=lambda p, s: _output(p, s, _delta_off)),
+            Planted(
+                "Delta with the weight 1",
+                is_satisfied=lambda p, s: _output(p, s, _delta_off),
+            ),
         ],
-        interior=lambda p: p["N"] >= 3 and p["t"] % p["N"] != 0 and p["alpha"] != p["gamma"],
+        interior=lambda p: (
+            p["N"] >= 3 and p["t"] % p["N"] != 0 and p["alpha"] != p["gamma"]
+        ),
     ),
     RuleCheck(
         "algorithm-4-output",
@@ -264,7 +350,11 @@ CHECKS.add(
         readings={"ordering": "once"},
         variants=("amended",),
         planted=[
-            Planted(fault, is_satisfied=partial(_streams, fault=fault), at_declared_size=fault == "ring-off")
+            Planted(
+                fault,
+                is_satisfied=partial(_streams, fault=fault),
+                at_declared_size=fault == "ring-off",
+            )
             for fault in ("base-late", "gamma-swapped", "decay-off", "ring-off")
         ],
         region="the recursion over epochs against the box, node by node",
@@ -277,7 +367,13 @@ CHECKS.add(
         about_kernel=True,
         readings={"ordering": "once"},
         variants=("amended",),
-        planted=[Planted("gamma off by 1e-9", is_satisfied=partial(_kernel, gamma_off=1e-9), at_declared_size=True)],
+        planted=[
+            Planted(
+                "gamma off by 1e-9",
+                is_satisfied=partial(_kernel, gamma_off=1e-9),
+                at_declared_size=True,
+            )
+        ],
         leaves_out="floats: coefficients to 1e-12",
     ),
 )

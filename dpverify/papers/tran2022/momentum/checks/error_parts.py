@@ -85,10 +85,17 @@ def _within(factors: Factors | None = None) -> Callable[[Point, Statement], Outc
 
     def is_satisfied(point: Point, statement: Statement) -> Outcome:
         parts = _parts(int(point["t"]))
-        total = sum((to_ball(to_value(parts[name].bound)) for name in bounds.LEMMA_11), arb(0))
+        total = sum(
+            (to_ball(to_value(parts[name].bound)) for name in bounds.LEMMA_11), arb(0)
+        )
         _, right = evaluate_statement(statement, point)
         if not total.overlaps(to_ball(to_value(right))):
-            return Outcome(False, to_exact(total), right, "the bounds of the parts are not those of the lemma")
+            return Outcome(
+                False,
+                to_exact(total),
+                right,
+                "the bounds of the parts are not those of the lemma",
+            )
         for name, (attained, bound) in parts.items():
             factor = (factors or {}).get(name, Fraction(1))
             allowed = to_exact(to_value(bound) * to_value(factor))
@@ -104,12 +111,27 @@ def error_figure() -> dict[str, dict[str, list[float]]]:
     steps = range(1, STEPS + 1)
     columns: dict[str, list[float]] = {"x": [float(t) for t in steps]}
     for name in bounds.PARTS:
-        columns[f"attained-{name}"] = [nearest_float(_parts(t)[name].attained) for t in steps]
-        columns[f"corrected-{name}"] = [nearest_float(_parts(t)[name].bound) for t in steps]
+        columns[f"attained-{name}"] = [
+            nearest_float(_parts(t)[name].attained) for t in steps
+        ]
+        columns[f"corrected-{name}"] = [
+            nearest_float(_parts(t)[name].bound) for t in steps
+        ]
     for name, bound in bounds.printed_parts(RUN).items():
         columns[f"printed-{name}"] = [nearest_float(bound)] * STEPS
-    fixed = {"N": Fraction(N), "alpha": RUN.alpha, "gamma": RUN.gamma, "eta": RUN.eta, "sigma": RUN.sigma}
-    return {"error-parts": {**columns, **{f"at:{name}": [float(value)] for name, value in fixed.items()}}}
+    fixed = {
+        "N": Fraction(N),
+        "alpha": RUN.alpha,
+        "gamma": RUN.gamma,
+        "eta": RUN.eta,
+        "sigma": RUN.sigma,
+    }
+    return {
+        "error-parts": {
+            **columns,
+            **{f"at:{name}": [float(value)] for name, value in fixed.items()},
+        }
+    }
 
 
 CHECKS.add(
@@ -121,7 +143,10 @@ CHECKS.add(
         readings={"ordering": "fresh"},
         variants=("amended",),
         planted=[
-            Planted("no start-up term, as printed", is_satisfied=_within({"start-up": Fraction(0)})),
+            Planted(
+                "no start-up term, as printed",
+                is_satisfied=_within({"start-up": Fraction(0)}),
+            ),
             *(
                 Planted(
                     f"the bound of {name} {TOO_SMALL} times too small",
@@ -169,7 +194,10 @@ def _with_memory(budget: Budget) -> Iterable[dict[str, Any]]:
 def _exact_memory() -> dict[str, Fraction]:
     """Return the parameters of the loss with a memory, as the exact values of its floats."""
     problem = LossWithMemory()
-    return {name: Fraction(getattr(problem, name)) for name in ("noise", "growth", "hold", "push", "clock")}
+    return {
+        name: Fraction(getattr(problem, name))
+        for name in ("noise", "growth", "hold", "push", "clock")
+    }
 
 
 def _memory_slope(point: Point) -> bool:
@@ -180,22 +208,34 @@ def _memory_slope(point: Point) -> bool:
 def _memory_curvature(point: Point) -> bool:
     """Test whether 3/2 ``noise`` plus the larger curvature of two terms along different axes is at most L."""
     numbers = _exact_memory()
-    return numbers["noise"] * 3 / 2 + max(numbers["growth"], numbers["hold"]) <= point["L"]
+    return (
+        numbers["noise"] * 3 / 2 + max(numbers["growth"], numbers["hold"]) <= point["L"]
+    )
 
 
 WITH_MEMORY = {
-    "lipschitz": Property("lengths of the gradients of the terms of the loss with a memory", _memory_slope),
-    "smooth": Property("rows of the Hessian of the loss with a memory", _memory_curvature),
-    "update-of-algorithm-1": Property("runs of Algorithm 1; the momentum of which the lemma speaks is without noise"),
+    "lipschitz": Property(
+        "lengths of the gradients of the terms of the loss with a memory", _memory_slope
+    ),
+    "smooth": Property(
+        "rows of the Hessian of the loss with a memory", _memory_curvature
+    ),
+    "update-of-algorithm-1": Property(
+        "runs of Algorithm 1; the momentum of which the lemma speaks is without noise"
+    ),
 }
 
 
 @lru_cache(maxsize=32)
 def _memory_error(steps: int, ordering: Ordering) -> float:
-    return error_at(LossWithMemory(), steps, float(MEMORY_ALPHA), float(MEMORY_ETA), ordering)
+    return error_at(
+        LossWithMemory(), steps, float(MEMORY_ALPHA), float(MEMORY_ETA), ordering
+    )
 
 
-def _forgets(ordering: Ordering, part: float = 1.0) -> Callable[[Point, Statement], Outcome]:
+def _forgets(
+    ordering: Ordering, part: float = 1.0
+) -> Callable[[Point, Statement], Outcome]:
     """Return the rule that printed terms plus start-up term bound the error on this loss, up to 1% for floats."""
 
     def is_satisfied(point: Point, statement: Statement) -> Outcome:
@@ -203,11 +243,17 @@ def _forgets(ordering: Ordering, part: float = 1.0) -> Callable[[Point, Statemen
         steps = int(point["t"])
         alpha = float(point["alpha"])
         error = _memory_error(steps, ordering)
-        allowed = part * printed_terms(problem, alpha, float(point["eta"])) + (1 - alpha) ** steps * problem.lipschitz
-        note = (
-            f"a loss with a memory, G = {problem.lipschitz:.4f}, L = {problem.smoothness:.2f}; the same for every order"
+        allowed = (
+            part * printed_terms(problem, alpha, float(point["eta"]))
+            + (1 - alpha) ** steps * problem.lipschitz
         )
-        return Outcome(error <= 1.01 * allowed, Fraction(error), Fraction(allowed), note)
+        note = (
+            f"a loss with a memory, G = {problem.lipschitz:.4f}, L = "
+            f"{problem.smoothness:.2f}; the same for every order"
+        )
+        return Outcome(
+            error <= 1.01 * allowed, Fraction(error), Fraction(allowed), note
+        )
 
     return is_satisfied
 
@@ -223,12 +269,17 @@ ANTIPODES: dict[str, int | Fraction | str] = {
 }
 """Gradients G and -G near w_1, and an odd t: close to the worst case of the sampling error."""
 
-ERRORS = Bounded(0.0, 1.01)  # The momentum has length at most G = 1, the full gradient at most eta L t = 0.0018.
+# The momentum has length at most G = 1, the full gradient at most eta L t = 0.0018.
+ERRORS = Bounded(0.0, 1.01)
 
 
 def _plan(context: Context) -> Plan:
     """Plan to detect a mean error that exceeds the bound by G/10 in a smoke run, and by 3 G/100 in longer runs."""
-    return Plan(MeanEffect(0.1 if context.budget.name == "smoke" else 0.03, ERRORS), seconds_each=2e-4, block=1024)
+    return Plan(
+        MeanEffect(0.1 if context.budget.name == "smoke" else 0.03, ERRORS),
+        seconds_each=2e-4,
+        block=1024,
+    )
 
 
 def _antipodes(weight: int = 1) -> Callable[[Context, np.random.Generator, int], Any]:
@@ -250,7 +301,14 @@ def _identical(_: Budget) -> Iterable[dict[str, Any]]:
     """Yield runs on identical examples: far from the minimum (a slope), and down to it (a ramp)."""
     for n, t, alpha in ((1, 1, "1/2"), (3, 8, "1/5"), (5, 64, "1/32")):
         for slope in (1, 0):
-            yield {"N": n, "T": t, "t": t, "alpha": Fraction(alpha), "eta": Fraction(1, 64), "slope": slope}
+            yield {
+                "N": n,
+                "T": t,
+                "t": t,
+                "alpha": Fraction(alpha),
+                "eta": Fraction(1, 64),
+                "slope": slope,
+            }
 
 
 def _as_computed(point: Point, statement: Statement, factor: float = 1.0) -> Outcome:
@@ -261,14 +319,22 @@ def _as_computed(point: Point, statement: Statement, factor: float = 1.0) -> Out
     eta = point["eta"]
     flat = point["slope"] == 1
     problem = identical(n, 2, 1.0, 1.0, 9.0 if flat else float((t - 1) * eta))
-    parameters = Parameters(t, float(alpha) * factor, float(eta), 0.0, problem.lipschitz)
-    run = RunWithMomentum(problem.example_gradient, problem.x, problem.y, problem.start, parameters)
+    parameters = Parameters(
+        t, float(alpha) * factor, float(eta), 0.0, problem.lipschitz
+    )
+    run = RunWithMomentum(
+        problem.example_gradient, problem.x, problem.y, problem.start, parameters
+    )
     run.advance(t - 1)
     at = run.w
     run.advance(1)
     error = float(np.linalg.norm(run.momentum - problem.gradient(at)))
     unit = Fraction(1)
-    exact = bounds.slope_error(t, alpha, unit) if flat else bounds.ramp_error(t, alpha, eta, unit, unit)
+    exact = (
+        bounds.slope_error(t, alpha, unit)
+        if flat
+        else bounds.ramp_error(t, alpha, eta, unit, unit)
+    )
     return Outcome(abs(error - float(exact)) < 1e-12, Fraction(error), exact)
 
 
@@ -281,8 +347,16 @@ CHECKS.add(
         meets=WITH_MEMORY,
         readings={"ordering": "once"},
         variants=("printed",),
-        planted=[Planted("nine tenths of the bound", is_satisfied=_forgets("once", 0.9), at_declared_size=True)],
-        neighbours=[TrueNeighbour("ten times the bound", is_satisfied=_forgets("once", 10.0))],
+        planted=[
+            Planted(
+                "nine tenths of the bound",
+                is_satisfied=_forgets("once", 0.9),
+                at_declared_size=True,
+            )
+        ],
+        neighbours=[
+            TrueNeighbour("ten times the bound", is_satisfied=_forgets("once", 10.0))
+        ],
         interior=lambda p: True,
         region="Algorithm 1 without noise on a loss with a memory, N = 128",
         leaves_out="exact arithmetic: floats, with a margin of 1%",
@@ -307,7 +381,11 @@ CHECKS.add(
         plan=_plan,
         simulate=_antipodes(),
         judge=MeanBound(ERRORS),
-        controls=[Control("weight-doubled", "the momentum weight is 2 alpha", _antipodes(weight=2))],
+        controls=[
+            Control(
+                "weight-doubled", "the momentum weight is 2 alpha", _antipodes(weight=2)
+            )
+        ],
         readings={"ordering": "fresh"},
         variants=("amended",),
         region="Algorithm 1 without noise on two antipodal examples",
@@ -320,7 +398,11 @@ CHECKS.add(
         is_satisfied=_as_computed,
         variants=("amended",),
         planted=[
-            Planted("alpha 1% too small", is_satisfied=lambda p, s: _as_computed(p, s, 0.99), at_declared_size=True)
+            Planted(
+                "alpha 1% too small",
+                is_satisfied=lambda p, s: _as_computed(p, s, 0.99),
+                at_declared_size=True,
+            )
         ],
         about_kernel=True,
         region="Algorithm 1 without noise against the closed forms of slope and ramp",

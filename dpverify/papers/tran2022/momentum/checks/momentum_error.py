@@ -26,7 +26,10 @@ from dpverify.harness.derivation_check import from_lemma
 from dpverify.harness.search.exhaustive_check import RuleCheck, of_variant
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum import momentum_error_bounds as bounds
-from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
+from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (
+    constant_spread,
+    mean_square,
+)
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import Exact
@@ -54,17 +57,25 @@ def _clipped_line(_: Point) -> Witness:
 
 
 RIDGES = witness_properties(_clipped_line, "ridges of height G = 1")
-SLOPE = witness_properties(lambda _: Witness({linear(Fraction(1)): 1}), "the slope G = 1")
+SLOPE = witness_properties(
+    lambda _: Witness({linear(Fraction(1)): 1}), "the slope G = 1"
+)
 SAME = {
     **witness_properties(same, "identical linear losses"),
-    "update-of-algorithm-2": Property("the momentum is exact for identical losses, so that the noise is all"),
+    "update-of-algorithm-2": Property(
+        "the momentum is exact for identical losses, so that the noise is all"
+    ),
 }
 TWO = {
     **witness_properties(two, "two linear losses of slopes G and -G"),
-    "update-of-algorithm-2": Property("the mean over all orders of two examples", lambda point: point["N"] == 2),
+    "update-of-algorithm-2": Property(
+        "the mean over all orders of two examples", lambda point: point["N"] == 2
+    ),
 }
 AT_STEP_3N = {
-    **witness_properties(_around_anchor, "losses of which one bends up or down with L around the anchor"),
+    **witness_properties(
+        _around_anchor, "losses of which one bends up or down with L around the anchor"
+    ),
     "update-of-algorithm-2": Property(
         "an odd number of steps on a line ends at least one step from where it began, whatever the noise",
         lambda point: point["N"] % 2 == 1 and point["t"] == 3 * point["N"],
@@ -80,18 +91,44 @@ RUNS: list[dict[str, Any]] = [
     {"N": 2, "T": 4, "t": 2, "alpha": 1, "eta": "1/1000", "G": 1, "L": 0},
     {"N": 2, "T": 8, "t": 7, "alpha": "1/3", "eta": "1/1000", "G": 1, "L": 0},
     {"N": 1, "T": 16, "t": 16, "alpha": "1/4", "eta": "1/16", "G": 1, "L": 1},
-    {"N": 1000, "T": 5000, "t": 1023, "alpha": "1/300", "eta": "1/1023", "G": 1, "L": 1},
-    {"N": 1000, "T": 100_000, "t": 1, "alpha": "1/1000", "eta": "1/10000", "G": 1, "L": 1},
+    {
+        "N": 1000,
+        "T": 5000,
+        "t": 1023,
+        "alpha": "1/300",
+        "eta": "1/1023",
+        "G": 1,
+        "L": 1,
+    },
+    {
+        "N": 1000,
+        "T": 100_000,
+        "t": 1,
+        "alpha": "1/1000",
+        "eta": "1/10000",
+        "G": 1,
+        "L": 1,
+    },
 ]
 """Start-up (the second run is away from every boundary), antipodes, short ramp, long ramp, start-up in a long run."""
-REACHED: dict[str, Any] = {"N": 1, "T": 1, "t": 1, "alpha": "1/100000000", "eta": "1/1000", "G": 1, "L": 0}
+REACHED: dict[str, Any] = {
+    "N": 1,
+    "T": 1,
+    "t": 1,
+    "alpha": "1/100000000",
+    "eta": "1/1000",
+    "G": 1,
+    "L": 0,
+}
 """Almost only start-up: the error reaches the amended bound up to 2 sqrt(alpha)."""
 
 
 def _error(point: Point, statement: Statement) -> Exact:
     alpha, eta, smooth, G = (point[name] for name in ("alpha", "eta", "L", "G"))
     ordering = cast(Ordering, statement.reading["ordering"])
-    return bounds.attained_error(int(point["t"]), int(point["N"]), alpha, eta, smooth, G, ordering)
+    return bounds.attained_error(
+        int(point["t"]), int(point["N"]), alpha, eta, smooth, G, ordering
+    )
 
 
 def lag_losses(point: Point) -> Witness:
@@ -111,7 +148,9 @@ def error_losses(point: Point) -> Witness:
     return Witness({**lag_losses(point).data, **antipodes})
 
 
-WITHOUT_NOISE = "the lemma is about the momentum without noise, of Algorithm 1 on these losses"
+WITHOUT_NOISE = (
+    "the lemma is about the momentum without noise, of Algorithm 1 on these losses"
+)
 ERROR = {
     **witness_properties(error_losses, "slope, ramp and antipodes"),
     "update-of-algorithm-1": Property(WITHOUT_NOISE),
@@ -123,8 +162,13 @@ LAG = {
 
 
 def _lag(point: Point, statement: Statement) -> Exact:
-    t, (alpha, eta, smooth, G) = int(point["t"]), (point[name] for name in ("alpha", "eta", "L", "G"))
-    return max(bounds.slope_error(t, alpha, G), bounds.ramp_error(t, alpha, eta, smooth, G))
+    t, (alpha, eta, smooth, G) = (
+        int(point["t"]),
+        (point[name] for name in ("alpha", "eta", "L", "G")),
+    )
+    return max(
+        bounds.slope_error(t, alpha, G), bounds.ramp_error(t, alpha, eta, smooth, G)
+    )
 
 
 def _drift(point: Point, statement: Statement) -> Exact:
@@ -142,7 +186,14 @@ def _largest_square(point: Point, statement: Statement) -> Exact:
 def _sampling(point: Point, statement: Statement) -> Exact:
     """Return the exact mean square under fresh permutations, for centred gradients of length G that add up to 0."""
     spread = constant_spread(point["G"] ** 2)
-    return mean_square("momentum", int(point["t"]), int(point["N"]), point["alpha"], Fraction(1, 2), spread)
+    return mean_square(
+        "momentum",
+        int(point["t"]),
+        int(point["N"]),
+        point["alpha"],
+        Fraction(1, 2),
+        spread,
+    )
 
 
 def _slopes(_: Budget) -> Iterable[dict[str, Any]]:
@@ -162,8 +213,16 @@ def _weights(point: Point, add: bool) -> Outcome:
     alpha = point["alpha"]
     gradients = [1 + point["change"] * step for step in range(t)]
     weights = [alpha * (1 - alpha) ** (t - 1 - step) for step in range(t)]
-    left = abs(sum((w * g for w, g in zip(weights, gradients, strict=True)), Fraction(0)) - gradients[-1])
-    right = abs(sum((w * (g - gradients[-1]) for w, g in zip(weights, gradients, strict=True)), Fraction(0)))
+    left = abs(
+        sum((w * g for w, g in zip(weights, gradients, strict=True)), Fraction(0))
+        - gradients[-1]
+    )
+    right = abs(
+        sum(
+            (w * (g - gradients[-1]) for w, g in zip(weights, gradients, strict=True)),
+            Fraction(0),
+        )
+    )
     right += (1 - alpha) ** t * abs(gradients[-1]) if add else 0
     return Outcome(left <= right, left, right)
 
@@ -173,7 +232,9 @@ def _half_start(point: Point, statement: Statement) -> Outcome:
     full = _weights(point, True)
     none = _weights(point, False)
     sides = full.lhs, full.rhs, none.rhs
-    left, upper, least = (side if isinstance(side, Fraction) else Fraction(0) for side in sides)
+    left, upper, least = (
+        side if isinstance(side, Fraction) else Fraction(0) for side in sides
+    )
     right = least + (upper - least) * (1 - point["alpha"])
     return Outcome(left <= right, left, right)
 
@@ -231,13 +292,17 @@ CHECKS.add(
         lhs=_drift,
         region={"N": (1, 16)},
         also={"t": "integer, 1 <= t, t <= 40", "alpha": "real, 0 < alpha <= 1"},
-        corners=[{"N": n, "t": 2 * n, "alpha": 1, "eta": "1/3", "L": 2} for n in (1, 3, 16)],
+        corners=[
+            {"N": n, "t": 2 * n, "alpha": 1, "eta": "1/3", "L": 2} for n in (1, 3, 16)
+        ],
     ),
     RuleCheck(
         "lemma-11-split",
         "weights",
         points=_slopes,
-        is_satisfied=of_variant(lambda p, s: _weights(p, False), lambda p, s: _weights(p, True)),
+        is_satisfied=of_variant(
+            lambda p, s: _weights(p, False), lambda p, s: _weights(p, True)
+        ),
         planted=[Planted("one step of decay more", is_satisfied=_half_start)],
         region="gradients on a line, t up to 5",
         interior=lambda p: p["t"] >= 3 and p["alpha"] < 1,
@@ -258,13 +323,21 @@ CHECKS.add(
         also={"N": "integer, N >= 1"},
         corners=[{"N": 2, "G": 1}, {"N": 1000, "G": 1}],
     ),
-    SearchCheck("lemma-11-alpha-sum", "search", region={"t": (1, 64)}, corners=[{"alpha": 1, "t": 1, "G": 1}]),
+    SearchCheck(
+        "lemma-11-alpha-sum",
+        "search",
+        region={"t": (1, 64)},
+        corners=[{"alpha": 1, "t": 1, "G": 1}],
+    ),
     SearchCheck(
         "lemma-11-sampling",
         "exact-law",
         lhs=_sampling,
         also={"N": "integer, 1 <= N, N <= 16", "t": "integer, 1 <= t, t <= 60"},
-        corners=[{"N": 2, "t": 1, "alpha": 1, "G": 1}, {"N": 16, "t": 60, "alpha": "1/16", "G": 1}],
+        corners=[
+            {"N": 2, "t": 1, "alpha": 1, "G": 1},
+            {"N": 16, "t": 60, "alpha": "1/16", "G": 1},
+        ],
         readings={"ordering": "fresh"},
     ),
 )

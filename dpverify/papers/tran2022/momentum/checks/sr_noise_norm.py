@@ -24,15 +24,40 @@ from dpverify.harness import (
 )
 from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.momentum.checks.momentum_error import AT_STEP_3N, SAME, TWO
+from dpverify.papers.tran2022.momentum.checks.momentum_error import (
+    AT_STEP_3N,
+    SAME,
+    TWO,
+)
 from dpverify.papers.tran2022.momentum.momentum_error_bounds import mean_distance_of_two
-from dpverify.papers.tran2022.noise.checks.sr_noise import FIRST_TERM, against_exact, at_points
-from dpverify.papers.tran2022.noise.noise_bounds import NodeVariances, expected_norm, noise_variance
-from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
-from dpverify.papers.tran2022.trees.tree_aggregation_bounds import gaussian_delta, squared_decay_sum
+from dpverify.papers.tran2022.noise.checks.sr_noise import (
+    FIRST_TERM,
+    against_exact,
+    at_points,
+)
+from dpverify.papers.tran2022.noise.noise_bounds import (
+    NodeVariances,
+    expected_norm,
+    noise_variance,
+)
+from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (
+    constant_spread,
+    mean_square,
+)
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import (
+    gaussian_delta,
+    squared_decay_sum,
+)
 from dpverify.shared_types import Values
 from dpverify.symbolic.exact.evaluate import definitions
-from dpverify.symbolic.exact.numbers import Exact, ball, nearest_float, to_ball, to_exact, to_value
+from dpverify.symbolic.exact.numbers import (
+    Exact,
+    ball,
+    nearest_float,
+    to_ball,
+    to_exact,
+    to_value,
+)
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -44,7 +69,13 @@ def _any_gamma_noise(point: Point, statement: Statement) -> Exact:
 
 def _variance(point: Point, statement: Statement, gamma: Fraction) -> Exact:
     constants = definitions(statement, point, precision=ctx.prec)
-    return noise_variance(int(point["t"]), int(point["N"]), point["alpha"], gamma, NodeVariances.of(constants))
+    return noise_variance(
+        int(point["t"]),
+        int(point["N"]),
+        point["alpha"],
+        gamma,
+        NodeVariances.of(constants),
+    )
 
 
 def _slow(n: int, epochs: int) -> Values:
@@ -58,19 +89,40 @@ def _slow(n: int, epochs: int) -> Values:
         "delta": Fraction(1, 10**6),
         "epsilon": 1,
     }
-    return {"N": n, "T": n * epochs, "t": n * epochs - 1, "alpha": Fraction(1, n), **fixed}
+    return {
+        "N": n,
+        "T": n * epochs,
+        "t": n * epochs - 1,
+        "alpha": Fraction(1, n),
+        **fixed,
+    }
 
 
 CORNERS: list[Values] = [
-    {"N": n, "T": n * q, "t": n * q - 1, "alpha": Fraction(1, n), "gamma": gamma, "eta": eta}
+    {
+        "N": n,
+        "T": n * q,
+        "t": n * q - 1,
+        "alpha": Fraction(1, n),
+        "gamma": gamma,
+        "eta": eta,
+    }
     for n, q in ((62, 20), (6, 40))
     for gamma in ("1/2", "1/100000")
     for eta in ("1/1000000", 1)
 ]
 
 CHECKS.add(
-    at_points("lemma-7-any-gamma", _slow(62, 2000), _slow(1000, 2000), lhs=_any_gamma_noise, meets=SAME),
-    against_exact("lemma-7-any-gamma", _any_gamma_noise, CORNERS, variants=("amended",)),
+    at_points(
+        "lemma-7-any-gamma",
+        _slow(62, 2000),
+        _slow(1000, 2000),
+        lhs=_any_gamma_noise,
+        meets=SAME,
+    ),
+    against_exact(
+        "lemma-7-any-gamma", _any_gamma_noise, CORNERS, variants=("amended",)
+    ),
 )
 
 
@@ -85,7 +137,9 @@ def _lemma_gamma(point: Point) -> Fraction:
 
 def _noise_alone(point: Point, statement: Statement) -> Exact:
     """Return the expected distance under one permutation: equation 3 is exact there, so only the noise remains."""
-    return expected_norm(_variance(point, statement, _lemma_gamma(point)), int(point["d"]))
+    return expected_norm(
+        _variance(point, statement, _lemma_gamma(point)), int(point["d"])
+    )
 
 
 def _two_examples(point: Point, statement: Statement) -> Exact:
@@ -94,7 +148,9 @@ def _two_examples(point: Point, statement: Statement) -> Exact:
     variance = _variance(point, statement, gamma)
     if point["N"] == 1:
         return expected_norm(variance, 1)
-    return mean_distance_of_two(int(point["t"]), point["alpha"], gamma, point["G"], variance)
+    return mean_distance_of_two(
+        int(point["t"]), point["alpha"], gamma, point["G"], variance
+    )
 
 
 def _root_mean_square(point: Point, statement: Statement) -> Exact:
@@ -107,7 +163,9 @@ def _with_bias(point: Point, gamma: Fraction, noise: Exact) -> Exact:
     n = int(point["N"])
     d = int(point["d"])
     spread = point["G"] ** 2 * (1 - Fraction(n % 2, n**2) if d == 1 else 1)
-    bias = mean_square("difference", int(point["t"]), n, point["alpha"], gamma, constant_spread(spread))
+    bias = mean_square(
+        "difference", int(point["t"]), n, point["alpha"], gamma, constant_spread(spread)
+    )
     return (to_ball(to_value(bias)) + d * to_ball(to_value(noise))).sqrt()
 
 
@@ -117,18 +175,38 @@ def _gaussian(point: Point, statement: Statement) -> Exact:
 
 def _two_examples_and_noise(point: Point, statement: Statement) -> Exact:
     """Return the expected distance for two examples with gradients G and -G and a given variance of the noise."""
-    return mean_distance_of_two(int(point["t"]), point["alpha"], point["gamma"], point["G"], point["variance"])
+    return mean_distance_of_two(
+        int(point["t"]), point["alpha"], point["gamma"], point["G"], point["variance"]
+    )
 
 
 PLAIN: dict[str, Any] = {"d": 1, "G": 1, "L": 1, "delta": "1/3"}
 LONG: list[dict[str, Any]] = [
-    {**PLAIN, "N": n, "T": steps, "t": steps, "alpha": Fraction(1, n), "gamma": gamma, "epsilon": 1}
+    {
+        **PLAIN,
+        "N": n,
+        "T": steps,
+        "t": steps,
+        "alpha": Fraction(1, n),
+        "gamma": gamma,
+        "epsilon": 1,
+    }
     for n, steps in ((62, 62 * 15 + 1), (255, 1023), (6, 383))
     for gamma in ("1/2", "1/100")
 ]
 
 BIASED: tuple[Values, Values] = (
-    {"t": 4, "d": 1, "N": 2, "alpha": 1, "gamma": "1/2", "G": 1, "variance": 0, "eta": "1/4", "L": 0},
+    {
+        "t": 4,
+        "d": 1,
+        "N": 2,
+        "alpha": 1,
+        "gamma": "1/2",
+        "G": 1,
+        "variance": 0,
+        "eta": "1/4",
+        "L": 0,
+    },
     {
         "t": 9,
         "d": 1,
@@ -144,7 +222,18 @@ BIASED: tuple[Values, Values] = (
 """Two examples with gradients G and -G, without noise and with little noise; the problem has d = 1."""
 
 LIMIT: list[dict[str, Any]] = [
-    {"d": d, "G": 1, "L": 0, "delta": "1/2", "N": 2, "T": t, "t": t, "alpha": 1, "gamma": gamma, "epsilon": 10**9}
+    {
+        "d": d,
+        "G": 1,
+        "L": 0,
+        "delta": "1/2",
+        "N": 2,
+        "T": t,
+        "t": t,
+        "alpha": 1,
+        "gamma": gamma,
+        "epsilon": 10**9,
+    }
     for gamma in ("1/2", "1/10000")
     for d, t in ((1, 4), (3, 4), (1, 9), (1, 40))
 ]
@@ -164,7 +253,11 @@ def _two_example_runs(budget: Budget) -> Iterable[dict[str, Any]]:
 def _lengths(budget: Budget) -> Iterable[dict[str, int | Fraction]]:
     """Return sizes with T far below N, at N, and above it."""
     top = {"smoke": 6, "standard": 7, "full": 8}[budget.name]
-    several = ({"N": 4**k, "T": steps} for k in range(1, top) for steps in (1, 4**k // 2, 4**k, 16 * 4**k + 1))
+    several = (
+        {"N": 4**k, "T": steps}
+        for k in range(1, top)
+        for steps in (1, 4**k // 2, 4**k, 16 * 4**k + 1)
+    )
     sizes = (*several, {"N": 2**20, "T": 1}, {"N": 2**20, "T": 3})
     return ({**size, "eta": _gamma(size["N"], size["T"]) / size["N"]} for size in sizes)
 
@@ -190,19 +283,37 @@ def _orders(point: Point, statement: Statement, excess: int = 1) -> Outcome:
     first = 16 * Fraction(3 * log_n)
     later = 16 * Fraction(4 * steps * log_n, n)
     nodes = NodeVariances(16 * first, 16 * later, drift * later, drift * later)
-    ends = sorted({1, steps, steps - steps % n or steps, 2 ** ((steps + 1).bit_length() - 1) - 1})
-    ours = max(nearest_float(noise_variance(t, n, alpha, gamma, nodes)) for t in ends) * excess**2
+    ends = sorted(
+        {1, steps, steps - steps % n or steps, 2 ** ((steps + 1).bit_length() - 1) - 1}
+    )
+    ours = (
+        max(nearest_float(noise_variance(t, n, alpha, gamma, nodes)) for t in ends)
+        * excess**2
+    )
     depth = steps.bit_length()
-    v = (min(depth, log_n) + 1) * Fraction(steps, n) + sum(steps >> j for j in range(log_n + 1, depth + 1))
-    theirs = max(nearest_float(squared_decay_sum(t, alpha)) for t in ends) * float(4 * 16 * alpha**2 * v)
-    orders = float(alpha) * (1 + math.sqrt(gamma * steps / n) + float(gamma) * math.sqrt(steps / n))
+    v = (min(depth, log_n) + 1) * Fraction(steps, n) + sum(
+        steps >> j for j in range(log_n + 1, depth + 1)
+    )
+    theirs = max(nearest_float(squared_decay_sum(t, alpha)) for t in ends) * float(
+        4 * 16 * alpha**2 * v
+    )
+    orders = float(alpha) * (
+        1 + math.sqrt(gamma * steps / n) + float(gamma) * math.sqrt(steps / n)
+    )
     hidden = FACTOR * math.log2(2 * n * steps)
     ours = math.sqrt(ours)
     theirs = math.sqrt(theirs)
     if ours > 4 * hidden * orders:
-        return Outcome(False, _exactly(ours), _exactly(4 * hidden * orders), note="above its own order")
+        return Outcome(
+            False,
+            _exactly(ours),
+            _exactly(4 * hidden * orders),
+            note="above its own order",
+        )
     note = "standard deviation, largest over the run; right side: Algorithm 1's, times 4 log2(2 N T)"
-    return Outcome(ours <= hidden * theirs, _exactly(ours), _exactly(hidden * theirs), note=note)
+    return Outcome(
+        ours <= hidden * theirs, _exactly(ours), _exactly(hidden * theirs), note=note
+    )
 
 
 def _exactly(value: float) -> Fraction:
@@ -214,12 +325,17 @@ def _choice(point: Point, statement: Statement, epochs: int = 2) -> Outcome:
     del statement
     t = point["t"]
     first = t < epochs * point["N"]
-    return Outcome(first == (t <= 2 * point["N"]), note="V_<=2N by one rule and V_>2N by the other")
+    return Outcome(
+        first == (t <= 2 * point["N"]), note="V_<=2N by one rule and V_>2N by the other"
+    )
 
 
-HIDDEN = 10**6  # Factor that O~ may hide in the printed noise; O(epsilon) and O(delta) may hide the factor LOOSER
+# Factor that O~ may hide in the printed noise; O(epsilon) and O(delta) may hide the
+# factor LOOSER
+HIDDEN = 10**6
 LOOSER = 100
-ENOUGH = Fraction(4)  # Factor that suffices for one release, as corrected, times sqrt(2 log(1.25/delta))
+# Factor that suffices for one release, as corrected, times sqrt(2 log(1.25/delta))
+ENOUGH = Fraction(4)
 
 
 def _third_epochs(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -228,15 +344,29 @@ def _third_epochs(budget: Budget) -> Iterable[dict[str, Any]]:
         for rate in (Fraction(1, 4), Fraction(1, 1000)):
             for k in (0, 3, 6, 9, 12):
                 gamma = Fraction(rate, 10**k)
-                base = {"N": n, "T": 4 * n, "t": 3 * n, "eta": Fraction(rate, n), "gamma": gamma}
-                yield {**base, "alpha": Fraction(1, n), "epsilon": Fraction(1, 2), "delta": Fraction(1, 10**6)}
+                base = {
+                    "N": n,
+                    "T": 4 * n,
+                    "t": 3 * n,
+                    "eta": Fraction(rate, n),
+                    "gamma": gamma,
+                }
+                yield {
+                    **base,
+                    "alpha": Fraction(1, n),
+                    "epsilon": Fraction(1, 2),
+                    "delta": Fraction(1, 10**6),
+                }
 
 
-def _one_release(point: Point, statement: Statement, enough: Fraction = ENOUGH) -> Outcome:
+def _one_release(
+    point: Point, statement: Statement, enough: Fraction = ENOUGH
+) -> Outcome:
     """Test whether m-hat_{3N} alone may be released, given all earlier releases and the nodes it shares with them."""
-    # G = L = 1. On a straight path, replacing the example of step 3N moves Delta by 2 eta N, and m-hat by at least
-    # alpha (1-gamma) times that. On any path on a line, the anchors are an odd number of steps apart, hence at least
-    # eta apart, so Delta moves by at least 2 eta. This refutes the printed statement.
+    # G = L = 1. On a straight path, replacing the example of step 3N moves Delta by 2
+    # eta N, and m-hat by at least alpha (1-gamma) times that. On any path on a line,
+    # the anchors are an odd number of steps apart, hence at least eta apart, so Delta
+    # moves by at least 2 eta. This refutes the printed statement.
     ratio = (ball(point["T"] / point["N"])).sqrt() / ball(point["epsilon"])
     eta_n = point["eta"] * point["N"]
     gamma = point["gamma"]
@@ -255,25 +385,44 @@ def _one_release(point: Point, statement: Statement, enough: Fraction = ENOUGH) 
         shift = ball(2 * alpha * ((1 - gamma) * eta_n + gamma + eta_n))
     exact_delta = gaussian_delta(shift / noise, epsilon)
     note = "delta that one release needs, and the delta that there is"
-    return Outcome(bool(exact_delta <= delta), to_exact(exact_delta), to_exact(delta), note=note)
+    return Outcome(
+        bool(exact_delta <= delta), to_exact(exact_delta), to_exact(delta), note=note
+    )
 
 
 CHECKS.add(
     SearchCheck(
-        "lemma-7-norm", "search", lhs=_gaussian, readings=ONCE, corners=[{"d": 1, "variance": 1}, {"d": 10**6}]
+        "lemma-7-norm",
+        "search",
+        lhs=_gaussian,
+        readings=ONCE,
+        corners=[{"d": 1, "variance": 1}, {"d": 10**6}],
     ),
-    at_points("lemma-7-norm", *BIASED, lhs=_two_examples_and_noise, meets=TWO, readings=FRESH),
+    at_points(
+        "lemma-7-norm", *BIASED, lhs=_two_examples_and_noise, meets=TWO, readings=FRESH
+    ),
     against_exact(
         "lemma-7-norm",
         lambda point, _: _with_bias(point, point["gamma"], point["variance"]),
-        [{"N": n, "t": q * n, "variance": 0, "gamma": "1/1000", "L": 0} for n, q in ((2, 2), (2, 8), (3, 5), (64, 20))],
+        [
+            {"N": n, "t": q * n, "variance": 0, "gamma": "1/1000", "L": 0}
+            for n, q in ((2, 2), (2, 8), (3, 5), (64, 20))
+        ],
         name="mean-square",
         readings=FRESH,
         variants=("amended",),
         leaves_out="gradients that depend on w; the left side is the root mean square, which is larger",
     ),
     at_points("lemma-7", *FIRST_TERM, lhs=_noise_alone, meets=SAME, readings=ONCE),
-    against_exact("lemma-7", _noise_alone, LONG, name="noise-alone", tied=True, readings=ONCE, variants=("amended",)),
+    against_exact(
+        "lemma-7",
+        _noise_alone,
+        LONG,
+        name="noise-alone",
+        tied=True,
+        readings=ONCE,
+        variants=("amended",),
+    ),
     ExhaustiveCheck(
         "lemma-7",
         "two-examples",
@@ -302,7 +451,9 @@ CHECKS.add(
         meets=SAME,
         planted=[
             Planted(
-                "noise 100 times larger", is_satisfied=lambda point, st: _orders(point, st, 100), at_declared_size=True
+                "noise 100 times larger",
+                is_satisfied=lambda point, st: _orders(point, st, 100),
+                at_declared_size=True,
             )
         ],
         region="N = 4^k, T from 1 to 16 N + 1; G = L = 1, gamma = eta N = min(1/2, sqrt(N/T)), alpha = 1/N",
@@ -311,10 +462,16 @@ CHECKS.add(
     RuleCheck(
         "section-4-two-noises",
         "against-the-box",
-        points=lambda _: ({"N": n, "t": t} for n in range(1, 9) for t in range(1, 5 * n)),
+        points=lambda _: (
+            {"N": n, "t": t} for n in range(1, 9) for t in range(1, 5 * n)
+        ),
         is_satisfied=_choice,
         planted=[
-            Planted("the choice by t < N", is_satisfied=lambda point, st: _choice(point, st, 1), at_declared_size=True)
+            Planted(
+                "the choice by t < N",
+                is_satisfied=lambda point, st: _choice(point, st, 1),
+                at_declared_size=True,
+            )
         ],
     ),
     RuleCheck(

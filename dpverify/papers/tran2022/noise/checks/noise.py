@@ -43,7 +43,9 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 
 def _compare_coefficients(
-    point: Point, statement: Statement, kernel: Callable[[Any, float, float, Any], None] = tree_noise.stream_noise
+    point: Point,
+    statement: Statement,
+    kernel: Callable[[Any, float, float, Any], None] = tree_noise.stream_noise,
 ) -> Outcome:
     """Compare coefficients of a kernel and of the printed loops on unit tapes, and their covariance with the law."""
     steps = int(point["T"])
@@ -53,14 +55,26 @@ def _compare_coefficients(
     kernel(unit, alpha, 1.0, stream)
     depth = steps.bit_length()
     nodes = tree_noise_literal.nodes_of_tape(unit, depth=depth, scale=1.0)
-    literal = tree_noise_literal.noise_from_nodes(np.nan_to_num(nodes), steps, depth=depth, alpha=alpha)
-    agree = compare_arrays(stream, literal, lambda t, z: f"step {t + 1}, node that ends at {z + 1}", rtol=1e-13)
+    literal = tree_noise_literal.noise_from_nodes(
+        np.nan_to_num(nodes), steps, depth=depth, alpha=alpha
+    )
+    agree = compare_arrays(
+        stream,
+        literal,
+        lambda t, z: f"step {t + 1}, node that ends at {z + 1}",
+        rtol=1e-13,
+    )
     if not agree.ok:
         return agree
     steps_range = range(1, steps + 1)
-    law = [[float(covariance_factor(s, t, point["alpha"])) for t in steps_range] for s in steps_range]
+    law = [
+        [float(covariance_factor(s, t, point["alpha"])) for t in steps_range]
+        for s in steps_range
+    ]
     if not np.allclose(literal @ literal.T, law, rtol=1e-12, atol=0.0):
-        return Outcome(False, note="the loops do not have the covariance of the closed form")
+        return Outcome(
+            False, note="the loops do not have the covariance of the closed form"
+        )
     return Outcome(True)
 
 
@@ -79,25 +93,43 @@ def _depth(statement: Statement, steps: int) -> int:
 def _drawn(steps: int, depth: int) -> Outcome:
     """Test whether the printed loops have drawn every node that a step uses."""
     try:
-        nodes = tree_noise_literal.nodes_of_tape(np.ones((steps, 1)), depth=depth, scale=1.0)
-        noise = tree_noise_literal.noise_from_nodes(nodes, steps, depth=depth, alpha=0.5)
+        nodes = tree_noise_literal.nodes_of_tape(
+            np.ones((steps, 1)), depth=depth, scale=1.0
+        )
+        noise = tree_noise_literal.noise_from_nodes(
+            nodes, steps, depth=depth, alpha=0.5
+        )
     except tree_noise_literal.UndrawnNodeError as error:
         return Outcome(False, note=str(error))
-    return Outcome(bool(np.isfinite(noise).all()), note="a step used a node that no COMPOSE(1, t) contains")
+    return Outcome(
+        bool(np.isfinite(noise).all()),
+        note="a step used a node that no COMPOSE(1, t) contains",
+    )
 
 
 Simulate: TypeAlias = Callable[[Context, Generator, int], NDArray[np.float64]]
 
 GRID = -53
-"""In floats, 1 + z is a multiple of 2^-53. Near 0, z is such a multiple and the sum is exact. Elsewhere all floats of
-that size are such multiples."""
+"""In floats, 1 + z is a multiple of 2^-53. Near 0, z is such a multiple and the sum is
+exact. Elsewhere all floats of that size are such multiples."""
 
-POINT: dict[str, int | Fraction | str] = {"N": 4, "T": 4, "alpha": 1, "G": 1, "epsilon": 2, "delta": "1/100000"}
+POINT: dict[str, int | Fraction | str] = {
+    "N": 4,
+    "T": 4,
+    "alpha": 1,
+    "G": 1,
+    "epsilon": 2,
+    "delta": "1/100000",
+}
 
 
 def _deviation(context: Context) -> float:
     """Return the standard deviation of the first node's noise, with the printed sigma."""
-    sigma = 2.0 * math.sqrt(-math.log(context.point["delta"])) / float(context.point["epsilon"])
+    sigma = (
+        2.0
+        * math.sqrt(-math.log(context.point["delta"]))
+        / float(context.point["epsilon"])
+    )
     return node_deviation(1.0, 1.0, sigma, printed_v(4, 4, 3))
 
 
@@ -119,25 +151,53 @@ def _flat_or_steep(point: Point) -> Witness:
 
 
 ANY_NOISE = {
-    "update-of-algorithm-1": Property("the loops of Algorithm 1 draw and use the nodes"),
-    "independent-noise": Property("whether a node was drawn does not depend on its value"),
+    "update-of-algorithm-1": Property(
+        "the loops of Algorithm 1 draw and use the nodes"
+    ),
+    "independent-noise": Property(
+        "whether a node was drawn does not depend on its value"
+    ),
 }
 
 CHECKS.add(
     runs.noise_law(
-        "algorithm-1-noise", "noise-law", runs.FAST, (runs.MIDDLE, runs.FINE), (*runs.SHAPE, *runs.SHORT_RUN)
+        "algorithm-1-noise",
+        "noise-law",
+        runs.FAST,
+        (runs.MIDDLE, runs.FINE),
+        (*runs.SHAPE, *runs.SHORT_RUN),
     ),
     runs.noise_law(
-        "algorithm-1-noise", "noise-law-long", runs.LONG, (runs.ROUGH, runs.FINE), runs.LONG_RUN, pairs="signs"
+        "algorithm-1-noise",
+        "noise-law-long",
+        runs.LONG,
+        (runs.ROUGH, runs.FINE),
+        runs.LONG_RUN,
+        pairs="signs",
     ),
     runs.noise_law(
-        "algorithm-1-noise", "noise-law-slow-decay", runs.SLOW, (runs.ROUGH, runs.FINE), runs.SLOW_RUN, pairs="signs"
+        "algorithm-1-noise",
+        "noise-law-slow-decay",
+        runs.SLOW,
+        (runs.ROUGH, runs.FINE),
+        runs.SLOW_RUN,
+        pairs="signs",
     ),
     runs.noise_law(
-        "algorithm-1-noise", "printed-loops", runs.FAST, (runs.ROUGH, runs.MIDDLE), (), runs.whole_run(runs.literal)
+        "algorithm-1-noise",
+        "printed-loops",
+        runs.FAST,
+        (runs.ROUGH, runs.MIDDLE),
+        (),
+        runs.whole_run(runs.literal),
     ),
     runs.noise_law(
-        "algorithm-1-noise", "step-by-step", runs.FAST, (runs.ROUGH, runs.MIDDLE), (), runs.whole_run(runs.stepwise)
+        "algorithm-1-noise",
+        "step-by-step",
+        runs.FAST,
+        (runs.ROUGH, runs.MIDDLE),
+        (),
+        runs.whole_run(runs.stepwise),
     ),
     ExhaustiveCheck(
         "algorithm-1-noise",
@@ -146,7 +206,11 @@ CHECKS.add(
         is_satisfied=_compare_coefficients,
         readings={"depth": "levels"},
         planted=[
-            Planted(fault.name, is_satisfied=partial(_compare_coefficients, kernel=fault), at_declared_size=first)
+            Planted(
+                fault.name,
+                is_satisfied=partial(_compare_coefficients, kernel=fault),
+                at_declared_size=first,
+            )
             for fault, first in (
                 (tree_noise_faults.scaled(1.0001), True),
                 (tree_noise_faults.decay_off(1), False),
@@ -160,24 +224,36 @@ CHECKS.add(
             name,
             meets=ANY_NOISE,
             points=lambda budget: (
-                {"T": T} for T in range(1, {"smoke": 130, "standard": 600, "full": 2100}[budget.name])
+                {"T": T}
+                for T in range(
+                    1, {"smoke": 130, "standard": 600, "full": 2100}[budget.name]
+                )
             ),
-            is_satisfied=lambda point, statement: _drawn(int(point["T"]), _depth(statement, int(point["T"]))),
+            is_satisfied=lambda point, statement: _drawn(
+                int(point["T"]), _depth(statement, int(point["T"]))
+            ),
             planted=[
                 Planted(
                     "one level fewer",
-                    is_satisfied=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length() - 1),
+                    is_satisfied=lambda point, _: _drawn(
+                        int(point["T"]), int(point["T"]).bit_length() - 1
+                    ),
                     at_declared_size=True,
                 )
             ],
             neighbours=[
                 TrueNeighbour(
                     "all levels that T steps have",
-                    is_satisfied=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length()),
+                    is_satisfied=lambda point, _: _drawn(
+                        int(point["T"]), int(point["T"]).bit_length()
+                    ),
                 )
             ],
         )
-        for claim, name in (("algorithm-1-noise", "loops-draw-all"), ("algorithm-1-node-range", "printed-loops"))
+        for claim, name in (
+            ("algorithm-1-noise", "loops-draw-all"),
+            ("algorithm-1-node-range", "printed-loops"),
+        )
     ),
     MonteCarloCheck(
         "algorithm-1-floats",
@@ -185,10 +261,24 @@ CHECKS.add(
         point=POINT,
         plan=Plan(ProportionEffect(1e-5, 0.003), seconds_each=2e-7),
         simulate=_below_the_grid(0.0),
-        meets=witness_properties(_flat_or_steep, "linear losses of slope 0, of which one gets the slope 1"),
+        meets=witness_properties(
+            _flat_or_steep, "linear losses of slope 0, of which one gets the slope 1"
+        ),
         judge=ProportionBound(bound=lambda context: float(context.point["delta"])),
-        neighbours=[Control("gradient 1", "the gradient 1: the event has probability 0", _below_the_grid(1.0))],
-        controls=[Control("less noise", "a tenth of the noise: ten times the event", _below_the_grid(0.0, 0.1))],
+        neighbours=[
+            Control(
+                "gradient 1",
+                "the gradient 1: the event has probability 0",
+                _below_the_grid(1.0),
+            )
+        ],
+        controls=[
+            Control(
+                "less noise",
+                "a tenth of the noise: ten times the event",
+                _below_the_grid(0.0, 0.1),
+            )
+        ],
         region="four examples, the first of four steps; gradients 0 and 1; the event has probability 0 for gradient 1",
         leaves_out="the iterates, which show m-hat up to its length only",
     ),

@@ -26,8 +26,13 @@ from dpverify.harness.search.exhaustive_check import compare_arrays
 from dpverify.harness.statistics.trajectory_law import DetectableFaults, plan_to_detect
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
-from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_intervals
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import (
+    reconstruct_literal,
+)
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
+    Nodes,
+    node_intervals,
+)
 from dpverify.papers.tran2022.algorithms.scales import Scales
 from dpverify.papers.tran2022.algorithms.sr_nsgd import faults as sr_faults
 from dpverify.papers.tran2022.algorithms.sr_nsgd import noise as sr_noise
@@ -43,39 +48,62 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 COORDINATES = 8
 
-ODD = {"N": 7, "T": 100, "alpha": "1/5", "gamma": "1/4", "d": COORDINATES}  # N is no power of two, T no multiple of N
+# N is no power of two, T no multiple of N
+ODD = {"N": 7, "T": 100, "alpha": "1/5", "gamma": "1/4", "d": COORDINATES}
 
-EVEN = {"N": 16, "T": 130, "alpha": "1/16", "gamma": "1/10", "d": COORDINATES}  # Windows are whole nodes; slowest decay
+# Windows are whole nodes; slowest decay
+EVEN = {"N": 16, "T": 130, "alpha": "1/16", "gamma": "1/10", "d": COORDINATES}
 
 SCALES = Scales(delta_g=1.0, delta_delta=0.375, delta_r=0.25, v_first=2.0, v_later=12.0)
 """Each kind of node has enough noise for its faults to be visible, and no two kinds have the same noise."""
 
-NODES = NodeVariances(*(Fraction(value) for value in ("2", "12", "27/16", "3/4")))  # SCALES, as variances
+# SCALES, as variances
+NODES = NodeVariances(*(Fraction(value) for value in ("2", "12", "27/16", "3/4")))
 
 Noise = Callable[[np.random.Generator, int, SrParameters, int], Any]
 
 
 def _parameters(point: Point) -> SrParameters:
     return SrParameters(
-        int(point["T"]), float(point["alpha"]), float(point["gamma"]), eta=0.0, sigma=1.0, lipschitz=1.0, scales=SCALES
+        int(point["T"]),
+        float(point["alpha"]),
+        float(point["gamma"]),
+        eta=0.0,
+        sigma=1.0,
+        lipschitz=1.0,
+        scales=SCALES,
     )
 
 
 def _faulty(
-    fault: sr_faults.SrFault, rng: np.random.Generator, dimension: int, parameters: SrParameters, n_examples: int
+    fault: sr_faults.SrFault,
+    rng: np.random.Generator,
+    dimension: int,
+    parameters: SrParameters,
+    n_examples: int,
 ) -> Any:
-    tape = rng.standard_normal((sr_noise.tape_rows(n_examples, parameters.steps), dimension))
+    tape = rng.standard_normal(
+        (sr_noise.tape_rows(n_examples, parameters.steps), dimension)
+    )
     return fault.noise(tape, parameters, n_examples)
 
 
-def _literal(rng: np.random.Generator, dimension: int, parameters: SrParameters, n_examples: int) -> Any:
+def _literal(
+    rng: np.random.Generator, dimension: int, parameters: SrParameters, n_examples: int
+) -> Any:
     """Run Algorithm 4 as printed on nodes that hold only noise, drawn independently for every node."""
     rows = node_intervals(parameters.steps)
     deviations = parameters.deviations(n_examples)
     g = np.where(rows[:, 1] <= 2 * n_examples, deviations[0], deviations[1])
     families = [rng.standard_normal((len(rows), dimension)) for _ in range(3)]
-    nodes = Nodes(g[:, None] * families[0], deviations[2] * families[1], deviations[3] * families[2])
-    return reconstruct_literal(nodes, examples=n_examples, alpha=parameters.alpha, gamma=parameters.gamma)[0]
+    nodes = Nodes(
+        g[:, None] * families[0],
+        deviations[2] * families[1],
+        deviations[3] * families[2],
+    )
+    return reconstruct_literal(
+        nodes, examples=n_examples, alpha=parameters.alpha, gamma=parameters.gamma
+    )[0]
 
 
 def _whole_runs(noise: Noise) -> Callable[[Context, np.random.Generator, int], Any]:
@@ -85,14 +113,18 @@ def _whole_runs(noise: Noise) -> Callable[[Context, np.random.Generator, int], A
         n_examples = int(context.point["N"])
         d = int(context.point["d"])
         samples = noise(rng, size * d, _parameters(context.point), n_examples)
-        return np.ascontiguousarray(np.moveaxis(samples.reshape(len(samples), size, d), 1, 0))
+        return np.ascontiguousarray(
+            np.moveaxis(samples.reshape(len(samples), size, d), 1, 0)
+        )
 
     return simulate
 
 
 def _law(context: Context) -> Any:
     at = context.point
-    return covariance_matrix(int(at["T"]), int(at["N"]), at["alpha"], at["gamma"], NODES)
+    return covariance_matrix(
+        int(at["T"]), int(at["N"]), at["alpha"], at["gamma"], NODES
+    )
 
 
 AT_ODD = [
@@ -110,21 +142,30 @@ AT_EVEN = [
 ]
 
 
-def _law_check(name: str, point: dict[str, Any], noise: Noise, faults: list[sr_faults.SrFault]) -> MonteCarloCheck:
+def _law_check(
+    name: str, point: dict[str, Any], noise: Noise, faults: list[sr_faults.SrFault]
+) -> MonteCarloCheck:
     return MonteCarloCheck(
         "algorithm-2-threshold",
         name,
         point=point,
-        plan=plan_to_detect(DetectableFaults(0.2, 1.15, 1.02), DetectableFaults(0.05, 1.1, 1.02)),
+        plan=plan_to_detect(
+            DetectableFaults(0.2, 1.15, 1.02), DetectableFaults(0.05, 1.1, 1.02)
+        ),
         simulate=_whole_runs(noise),
         judge=TrajectoryLaw(_law),
-        controls=[Control(fault.name, fault.text, _whole_runs(partial(_faulty, fault))) for fault in faults],
+        controls=[
+            Control(fault.name, fault.text, _whole_runs(partial(_faulty, fault)))
+            for fault in faults
+        ],
         leaves_out="floats, not real arithmetic; variances of the nodes are chosen, not the box's",
     )
 
 
 def _compare_weights(
-    point: Point, statement: Statement, kernel: Callable[[Any, SrParameters, int], Any] = sr_noise.noise_from_tape
+    point: Point,
+    statement: Statement,
+    kernel: Callable[[Any, SrParameters, int], Any] = sr_noise.noise_from_tape,
 ) -> Outcome:
     """Compare the weight of every Gaussian in every step, from unit tapes through a kernel, with the closed form."""
     n_examples = int(point["N"])
@@ -133,15 +174,26 @@ def _compare_weights(
     rows = sr_noise.tape_rows(n_examples, steps)
     kernel_weights = kernel(np.eye(rows), parameters, n_examples)
     names = ("G", "Delta", "r")
-    place = {(names[f], (y, z)): row for row, (f, y, z) in enumerate(sr_noise.tape_layout(n_examples, steps).tolist())}
+    place = {
+        (names[f], (y, z)): row
+        for row, (f, y, z) in enumerate(
+            sr_noise.tape_layout(n_examples, steps).tolist()
+        )
+    }
     exact = np.zeros((steps, rows))
     for t in range(1, steps + 1):
-        for family, weights in noise_coefficients(t, n_examples, point["alpha"], point["gamma"]).items():
+        for family, weights in noise_coefficients(
+            t, n_examples, point["alpha"], point["gamma"]
+        ).items():
             for node, weight in weights.items():
                 deviation = float(NODES.of_node(family, node, n_examples)) ** 0.5
                 exact[t - 1, place[family, node]] = float(weight) * deviation
     return compare_arrays(
-        kernel_weights, exact, lambda t, row: f"step {t + 1}, row {row} of the tape", rtol=1e-11, atol=1e-14
+        kernel_weights,
+        exact,
+        lambda t, row: f"step {t + 1}, row {row} of the tape",
+        rtol=1e-11,
+        atol=1e-14,
     )
 
 
@@ -149,11 +201,18 @@ def _small_runs(budget: Budget) -> Iterable[dict[str, Any]]:
     size_limit = {"smoke": 5, "standard": 9, "full": 17}[budget.name]
     for n in range(1, size_limit):
         for steps in sorted({1, n, 2 * n, 2 * n + 1, 5 * n - 1, 15, 31}):
-            for alpha, gamma in ((Fraction(1, n), Fraction(1, 2)), (Fraction(3, 4), Fraction(1, 9))):
+            for alpha, gamma in (
+                (Fraction(1, n), Fraction(1, 2)),
+                (Fraction(3, 4), Fraction(1, 9)),
+            ):
                 yield {"N": n, "T": steps, "alpha": alpha, "gamma": gamma}
 
 
-WRONG = (sr_faults.family_scaled("delta", 1.0001), sr_faults.coefficient_off("gamma"), sr_faults.decay_off("sums"))
+WRONG = (
+    sr_faults.family_scaled("delta", 1.0001),
+    sr_faults.coefficient_off("gamma"),
+    sr_faults.decay_off("sums"),
+)
 
 
 N = 16
@@ -168,8 +227,13 @@ def variance_figures() -> dict[str, dict[str, list[float]]]:
     log_n = N.bit_length() - 1
     later = Fraction(4 * steps * log_n, N)
     drift = 4 * GAMMA**2
-    nodes = NodeVariances(Fraction(16 * 3 * log_n), 16 * later, drift * later, drift * later)
-    exact = [[nearest_float(v) for v in variance_terms(t, N, ALPHA, GAMMA, nodes)] for t in range(1, steps + 1)]
+    nodes = NodeVariances(
+        Fraction(16 * 3 * log_n), 16 * later, drift * later, drift * later
+    )
+    exact = [
+        [nearest_float(v) for v in variance_terms(t, N, ALPHA, GAMMA, nodes)]
+        for t in range(1, steps + 1)
+    ]
     shrunk = (1 - math.exp(-1)) ** 2
     ratio = float(later)
     gamma = float(GAMMA)
@@ -197,7 +261,12 @@ def variance_figures() -> dict[str, dict[str, list[float]]]:
     columns["printed-total"] = [unit * sum(printed)] * steps
     columns["corrected-total"] = [unit * sum(corrected)] * steps
     fixed = {"N": N, "T": steps, "alpha": float(ALPHA), "gamma": gamma}
-    return {"variance-terms": {**columns, **{f"at:{name}": [float(value)] for name, value in fixed.items()}}}
+    return {
+        "variance-terms": {
+            **columns,
+            **{f"at:{name}": [float(value)] for name, value in fixed.items()},
+        }
+    }
 
 
 CHECKS.add(

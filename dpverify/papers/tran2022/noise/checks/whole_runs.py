@@ -11,7 +11,13 @@ import numpy as np
 
 from dpverify.harness import Context, Control, MonteCarloCheck, TrajectoryLaw
 from dpverify.harness.statistics.pieces import Pieces, drawn_in_pieces
-from dpverify.harness.statistics.trajectory_law import DetectableFaults, Simulate, plan_to_detect, run_by_run, shape
+from dpverify.harness.statistics.trajectory_law import (
+    DetectableFaults,
+    Simulate,
+    plan_to_detect,
+    run_by_run,
+    shape,
+)
 from dpverify.harness.statistics.trajectory_sums import Pairs
 from dpverify.kernels.normal import fill_normal_from, take_words, wrapping
 from dpverify.kernels.tape import generator
@@ -26,18 +32,22 @@ Parameters = dict[str, int | Fraction | str]
 COORDINATES = 8
 
 FAST: Parameters = {"alpha": "1/8", "N": 100, "T": 255, "d": COORDINATES}
-"""The decay is so strong that an exponent off by one is visible at every level that matters. N neither divides T nor is
-a power of two."""
+"""The decay is so strong that an exponent off by one is visible at every level that
+matters. N neither divides T nor is a power of two."""
 
 LONG: Parameters = {"alpha": "1/8", "N": 100, "T": 1023, "d": COORDINATES}
 """The same decay over ten levels of the tree. Signs are compared: inner products would take most of the time."""
 
-SLOW: Parameters = {"alpha": "1/700", "N": 701, "T": 1023, "d": COORDINATES}  # A node is visible half a tree later
+# A node is visible half a tree later
+SLOW: Parameters = {"alpha": "1/700", "N": 701, "T": 1023, "d": COORDINATES}
 
 Draw = Callable[[np.random.Generator, float, Any], None]
-BLOCK = 2048  # Replications per block; a block returns only its sums, one for every pair of steps
+# Replications per block; a block returns only its sums, one for every pair of steps
+BLOCK = 2048
 
-SHARE = 0.125  # Share of the runs of 1023 steps that is used for the marginal law; still more values than FAST has
+# Share of the runs of 1023 steps that is used for the marginal law; still more values
+# than FAST has
+SHARE = 0.125
 
 
 def stepwise(rng: np.random.Generator, alpha: float, out: Any) -> None:
@@ -73,7 +83,9 @@ def streams(context: Context, rng: np.random.Generator, size: int) -> Pieces:
 
 def whole_run(draw: Draw) -> Simulate:
     """Return a simulation of runs of shape (T, d) by a kernel that makes one run at a time and draws with NumPy."""
-    return run_by_run(lambda context, rng, run: draw(rng, float(context.point["alpha"]), run))
+    return run_by_run(
+        lambda context, rng, run: draw(rng, float(context.point["alpha"]), run)
+    )
 
 
 def planted(fault: NoiseFault) -> Control:
@@ -115,7 +127,13 @@ FINE = DetectableFaults(0.05, 1.035, 1.002)
 def judge(pairs: Pairs = "products") -> TrajectoryLaw:
     """Return the judge of whole runs; a comparison of signs has so many runs that a share of the values is enough."""
     share = 1.0 if pairs == "products" else SHARE
-    return TrajectoryLaw(law, printed=variance, corrected=partial(variance, more=1), pairs=pairs, share=share)
+    return TrajectoryLaw(
+        law,
+        printed=variance,
+        corrected=partial(variance, more=1),
+        pairs=pairs,
+        share=share,
+    )
 
 
 def variance(context: Context, more: int = 0) -> Any:
@@ -169,7 +187,11 @@ LARGE_FAULTS = (
     tree_noise_faults.node_missing(128),
     tree_noise_faults.decay_off(-1),
 )
-"""Faults for a claim that uses the kernel and detects only large faults in smoke runs. The claim about the kernel,
-algorithm-1-noise, detects smaller faults there and plants all of them."""
+"""Faults for a claim that uses the kernel and detects only large faults in smoke runs.
+The claim about the kernel, algorithm-1-noise, detects smaller faults there and plants
+all of them."""
 LONG_RUN = (tree_noise_faults.node_missing(512), tree_noise_faults.redrawn(512))
-SLOW_RUN = (tree_noise_faults.node_missing(512, 1000), tree_noise_faults.node_missing(768, 1023))
+SLOW_RUN = (
+    tree_noise_faults.node_missing(512, 1000),
+    tree_noise_faults.node_missing(768, 1023),
+)

@@ -21,8 +21,17 @@ from dpverify.harness import (
 from dpverify.harness.sides import LeftSide, Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.accounting.algorithm_1.accountant import largest_sum
-from dpverify.papers.tran2022.privacy.checks.sides import momentum_delta, momentum_divergence, value_of
-from dpverify.papers.tran2022.privacy.signs_bounds import printed_v, sign_delta, sign_divergence, sign_law
+from dpverify.papers.tran2022.privacy.checks.sides import (
+    momentum_delta,
+    momentum_divergence,
+    value_of,
+)
+from dpverify.papers.tran2022.privacy.signs_bounds import (
+    printed_v,
+    sign_delta,
+    sign_divergence,
+    sign_law,
+)
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.sensitivity.checks.witnesses import depth_of, ordering_of
 from dpverify.privacy.participation import pattern_count
@@ -35,21 +44,31 @@ Corner = Mapping[str, int | Fraction | str]
 
 MOST_PATTERNS = 800  # Runs with more patterns than this are not enumerated
 
-UNITS: Mapping[str, tuple[int, int]] = {"z": (2, 2), "sigma": (1, 1)}  # Both sides are proportional to z/sigma^2
+# Both sides are proportional to z/sigma^2
+UNITS: Mapping[str, tuple[int, int]] = {"z": (2, 2), "sigma": (1, 1)}
 
-RUNS: Mapping[str, tuple[int | str, int]] = {"T": (1, 96), "N": (1, 320), "alpha": ("1/65536", 1)}
+RUNS: Mapping[str, tuple[int | str, int]] = {
+    "T": (1, 96),
+    "N": (1, 320),
+    "alpha": ("1/65536", 1),
+}
 """Ranges of the drawn runs; some corners lie outside them."""
 
-LONG: list[Corner] = [  # Longer runs. With N = 2^k + 1 and T a little above N two visits share almost every node.
-    {"T": T, "N": N, "alpha": f"1/{N}"} for T, N in ((1023, 64), (1281, 1025), (1030, 1025), (2050, 1025), (1000, 100))
+# Longer runs. With N = 2^k + 1 and T a little above N two visits share almost every
+# node.
+LONG: list[Corner] = [
+    {"T": T, "N": N, "alpha": f"1/{N}"}
+    for T, N in ((1023, 64), (1281, 1025), (1030, 1025), (2050, 1025), (1000, 100))
 ]
 
-WITHIN: Mapping[str, list[str]] = {  # Where the printed conclusion holds, though not by the printed proof
+# Where the printed conclusion holds, though not by the printed proof
+WITHIN: Mapping[str, list[str]] = {
     "cut-short": ["T > N", "mod(T, N) >= 1", "alpha*N >= 1"],
     "whole-epochs": ["mod(T, N) == 0", "alpha*N >= 1"],
 }
 
-BROKEN: Mapping[str, list[Corner]] = {  # One condition broken: alpha < 1/N in whole epochs, T < N/4 with alpha >= 1/N
+# One condition broken: alpha < 1/N in whole epochs, T < N/4 with alpha >= 1/N
+BROKEN: Mapping[str, list[Corner]] = {
     "small-alpha": [
         {"T": 8, "N": 1, "alpha": "1/12"},
         {"T": 16, "N": 1, "alpha": "1/1000"},
@@ -83,10 +102,16 @@ def _exhaustive(point: Point, statement: Statement) -> Fraction:
     T = int(point["T"])
     N = int(point["N"])
     squares, _ = largest_sum(T, N, point["alpha"], ordering_of(statement))
-    return point["z"] * squares / (8 * printed_v(T, N, int(point["depth"])) * point["sigma"] ** 2)
+    return (
+        point["z"]
+        * squares
+        / (8 * printed_v(T, N, int(point["depth"])) * point["sigma"] ** 2)
+    )
 
 
-def _small_runs(reading: str) -> Callable[[Budget], Iterator[dict[str, int | Fraction | str]]]:
+def _small_runs(
+    reading: str,
+) -> Callable[[Budget], Iterator[dict[str, int | Fraction | str]]]:
     def points(budget: Budget) -> Iterator[dict[str, int | Fraction | str]]:
         longest = {"smoke": 9, "standard": 12, "full": 14}[budget.name]
         for N in range(1, longest + 1):
@@ -94,7 +119,14 @@ def _small_runs(reading: str) -> Callable[[Budget], Iterator[dict[str, int | Fra
                 if pattern_count(T, N, "fresh") <= MOST_PATTERNS:
                     depth = T.bit_length() - (reading == "height")
                     for alpha in sorted({Fraction(1), Fraction(1, N), Fraction(1, 50)}):
-                        yield {"T": T, "N": N, "alpha": alpha, "depth": depth, "z": 2, "sigma": 1}
+                        yield {
+                            "T": T,
+                            "N": N,
+                            "alpha": alpha,
+                            "depth": depth,
+                            "z": 2,
+                            "sigma": 1,
+                        }
 
     return points
 
@@ -120,19 +152,32 @@ def _defined(share: int) -> Rule:
         T = int(point["T"])
         N = int(point["N"])
         V = Fraction(1, 4)
-        defined_value = ball(evaluate(meaning.statement.rhs, {**point, "G": 1, "sigma": 1, "V": V}))
+        defined_value = ball(
+            evaluate(meaning.statement.rhs, {**point, "G": 1, "sigma": 1, "V": V})
+        )
         squares, pattern = largest_sum(T, N, point["alpha"], ordering_of(statement))
-        return Outcome(not defined_value / share < ball(squares), squares, defined_value, f"the visits {pattern}")
+        return Outcome(
+            not defined_value / share < ball(squares),
+            squares,
+            defined_value,
+            f"the visits {pattern}",
+        )
 
     return is_satisfied
 
 
-def at_depth(corners: Sequence[Corner], reading: str, units: Corner) -> Callable[[Budget], Iterator[Corner]]:
+def at_depth(
+    corners: Sequence[Corner], reading: str, units: Corner
+) -> Callable[[Budget], Iterator[Corner]]:
     """Return the points of a check: the corners, with R in a reading and the symbols of ``units``."""
 
     def points(budget: Budget) -> Iterator[Corner]:
         for corner in corners:
-            yield {**units, **corner, "depth": int(corner["T"]).bit_length() - (reading == "height")}
+            yield {
+                **units,
+                **corner,
+                "depth": int(corner["T"]).bit_length() - (reading == "height"),
+            }
 
     return points
 
@@ -201,13 +246,42 @@ CHECKS.add(
 )
 
 
-NOT_PRIVATE: list[Corner] = [  # One condition broken: epsilon far above log(1/delta) (twice), alpha < 1/N, T < N/4
+# One condition broken: epsilon far above log(1/delta) (twice), alpha < 1/N, T < N/4
+NOT_PRIVATE: list[Corner] = [
     {"T": 1, "N": 1, "alpha": 1, "epsilon": 49, "delta": "1/2", "sigma": "1/29"},
-    {"T": 64, "N": 8, "alpha": "1/8", "epsilon": 300, "delta": "1/10", "sigma": "0.0102"},
-    {"T": 64, "N": 1, "alpha": "1/1000", "epsilon": 5, "delta": "1/100", "sigma": "0.86"},
+    {
+        "T": 64,
+        "N": 8,
+        "alpha": "1/8",
+        "epsilon": 300,
+        "delta": "1/10",
+        "sigma": "0.0102",
+    },
+    {
+        "T": 64,
+        "N": 1,
+        "alpha": "1/1000",
+        "epsilon": 5,
+        "delta": "1/100",
+        "sigma": "0.86",
+    },
     {"T": 1, "N": 100, "alpha": 1, "epsilon": 5, "delta": "1/100", "sigma": "0.86"},
-    {"T": 10000, "N": 100, "alpha": "1/1000000", "epsilon": 8, "delta": "1/1000", "sigma": "0.66"},
-    {"T": 300_000, "N": 1000, "alpha": "1/1000000", "epsilon": 8, "delta": "1/1000", "sigma": "0.66"},
+    {
+        "T": 10000,
+        "N": 100,
+        "alpha": "1/1000000",
+        "epsilon": 8,
+        "delta": "1/1000",
+        "sigma": "0.66",
+    },
+    {
+        "T": 300_000,
+        "N": 1000,
+        "alpha": "1/1000000",
+        "epsilon": 8,
+        "delta": "1/1000",
+        "sigma": "0.66",
+    },
 ]
 
 
@@ -218,9 +292,30 @@ def _sign_points(budget: Budget) -> Iterator[Corner]:
 
 def _sign_points_dp(budget: Budget) -> Iterator[Corner]:
     """Yield points at the sigma of the theorem, rounded up, with delta >= exp(-epsilon)."""
-    yield {"T": 257, "N": 1, "alpha": "1/1000000", "sigma": "0.566", "epsilon": 12, "delta": "1/100000"}
-    yield {"T": 2, "N": 10**4, "alpha": "1/10000", "sigma": "0.566", "epsilon": 12, "delta": "1/100000"}
-    yield {"T": 2, "N": 1, "alpha": 1, "sigma": "0.00556", "epsilon": 300, "delta": "1/2"}
+    yield {
+        "T": 257,
+        "N": 1,
+        "alpha": "1/1000000",
+        "sigma": "0.566",
+        "epsilon": 12,
+        "delta": "1/100000",
+    }
+    yield {
+        "T": 2,
+        "N": 10**4,
+        "alpha": "1/10000",
+        "sigma": "0.566",
+        "epsilon": 12,
+        "delta": "1/100000",
+    }
+    yield {
+        "T": 2,
+        "N": 1,
+        "alpha": 1,
+        "sigma": "0.00556",
+        "epsilon": 300,
+        "delta": "1/2",
+    }
 
 
 PROBLEM = (
@@ -233,10 +328,18 @@ def _signs(tightened: Fraction) -> Rule:
     def is_satisfied(point: Point, statement: Statement) -> Outcome:
         """Test whether the published sign alone stays within the printed guarantee."""
         T = int(point["T"])
-        law = sign_law(T, int(point["N"]), point["alpha"], point["sigma"], depth_value(statement, T))
+        law = sign_law(
+            T,
+            int(point["N"]),
+            point["alpha"],
+            point["sigma"],
+            depth_value(statement, T),
+        )
         if statement.quantity == "renyi_divergence":
             exact = sign_divergence(law, point["z"])
-            allowed = value_of(statement, point, "z") / (2 * value_of(statement, point, "sigma") ** 2)
+            allowed = value_of(statement, point, "z") / (
+                2 * value_of(statement, point, "sigma") ** 2
+            )
         else:
             exact = sign_delta(law, point["epsilon"])
             allowed = ball(point["delta"])
@@ -250,7 +353,9 @@ def _signs(tightened: Fraction) -> Rule:
 
 def _with_noise(times: int) -> LeftSide:
     """Return the left side with the exact delta for ``times`` times the printed noise."""
-    return lambda point, statement: momentum_delta({**point, "sigma": times * point["sigma"]}, statement)
+    return lambda point, statement: momentum_delta(
+        {**point, "sigma": times * point["sigma"]}, statement
+    )
 
 
 CHECKS.add(
@@ -259,10 +364,28 @@ CHECKS.add(
         "search",
         lhs=momentum_delta,
         where=depth_of,
-        region={**RUNS, "epsilon": ("1/100", 400), "delta": ("1/1000000000000", "99/100")},
+        region={
+            **RUNS,
+            "epsilon": ("1/100", 400),
+            "delta": ("1/1000000000000", "99/100"),
+        },
         corners=[
-            {"T": 1023, "N": 64, "alpha": "1/64", "epsilon": 1, "delta": "1/100000", "sigma": "6.79"},
-            {"T": 1281, "N": 1025, "alpha": "1/1025", "epsilon": 1, "delta": "1/100000", "sigma": "6.79"},
+            {
+                "T": 1023,
+                "N": 64,
+                "alpha": "1/64",
+                "epsilon": 1,
+                "delta": "1/100000",
+                "sigma": "6.79",
+            },
+            {
+                "T": 1281,
+                "N": 1025,
+                "alpha": "1/1025",
+                "epsilon": 1,
+                "delta": "1/100000",
+                "sigma": "6.79",
+            },
         ],
         variants=("amended",),
         seconds_each=0.02,
@@ -286,11 +409,24 @@ CHECKS.add(
             "published-iterates",
             points=points,
             is_satisfied=_signs(Fraction(1)),
-            planted=[Planted("a guarantee a thousand times as strong", is_satisfied=_signs(Fraction(1000)))],
-            neighbours=[TrueNeighbour("a guarantee a million times as weak", is_satisfied=_signs(Fraction(1, 10**6)))],
+            planted=[
+                Planted(
+                    "a guarantee a thousand times as strong",
+                    is_satisfied=_signs(Fraction(1000)),
+                )
+            ],
+            neighbours=[
+                TrueNeighbour(
+                    "a guarantee a million times as weak",
+                    is_satisfied=_signs(Fraction(1, 10**6)),
+                )
+            ],
             region=PROBLEM,
             variants=("printed",),
         )
-        for claim, points in (("theorem-4", _sign_points), ("theorem-4-dp", _sign_points_dp))
+        for claim, points in (
+            ("theorem-4", _sign_points),
+            ("theorem-4-dp", _sign_points_dp),
+        )
     ),
 )

@@ -31,7 +31,10 @@ from dpverify.harness.sides import Rule, corrected
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.privacy.checks.sides import tail_points
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
-from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import ancestor_count, momentum_sensitivity
+from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
+    ancestor_count,
+    momentum_sensitivity,
+)
 from dpverify.papers.tran2022.trees.tree_aggregation_bounds import compose_intervals
 from dpverify.privacy.conversions import near_worst_laws, two_point_delta
 from dpverify.privacy.gaussian_safe import delta_ball
@@ -68,30 +71,50 @@ CHECKS.add(
         "theorem-4-geometric",
         "search",
         region={"node_start": (1, 2048), "node_end": (1, 2048)},
-        corners=[{"node_start": 1, "node_end": 2048, "N": N, "alpha": f"1/{N}", "G": 1} for N in (1, 2, 3, 16, 100)],
+        corners=[
+            {"node_start": 1, "node_end": 2048, "N": N, "alpha": f"1/{N}", "G": 1}
+            for N in (1, 2, 3, 16, 100)
+        ],
     ),
     SearchCheck("theorem-8-order", "search"),
     SearchCheck("theorem-8-condition", "search"),
     SearchCheck("theorem-8-count-first-log", "search"),
     SearchCheck("theorem-8-count-later-log", "search"),
     *(
-        SearchCheck("theorem-6-v", f"search-{depth}", readings={"depth": depth}, where=[f"depth == {value}"])
-        for depth, value in (("levels", "floor(log2(T)) + 1"), ("height", "floor(log2(T))"))
+        SearchCheck(
+            "theorem-6-v",
+            f"search-{depth}",
+            readings={"depth": depth},
+            where=[f"depth == {value}"],
+        )
+        for depth, value in (
+            ("levels", "floor(log2(T)) + 1"),
+            ("height", "floor(log2(T))"),
+        )
     ),
-    CitedDerivationCheck("theorem-10-rdp-to-dp", "premise-event", build=from_lemma("an-event")),
+    CitedDerivationCheck(
+        "theorem-10-rdp-to-dp", "premise-event", build=from_lemma("an-event")
+    ),
     ExhaustiveCheck(
         "theorem-10-rdp-to-dp",
         "two-point-laws",
         points=_laws,
         is_satisfied=_converted(Fraction(1)),
-        planted=[Planted("log(1/(3 delta)) instead of log(1/delta)", is_satisfied=_converted(Fraction(1, 3)))],
+        planted=[
+            Planted(
+                "log(1/(3 delta)) instead of log(1/delta)",
+                is_satisfied=_converted(Fraction(1, 3)),
+            )
+        ],
         region="two-point laws near the worst, orders from 1.01 to 200, delta from 1e-12 to 1/2",
     ),
 )
 
 
-CONSTANT: Final = 7  # Section 2, corrected: deviation 7 G sqrt(log(1/delta)) log2(t)/epsilon
-NOT_PRIVATE: Final = [  # constant, t, epsilon: too large an epsilon for each constant; a tree without noise
+# Section 2, corrected: deviation 7 G sqrt(log(1/delta)) log2(t)/epsilon
+CONSTANT: Final = 7
+# constant, t, epsilon: too large an epsilon for each constant; a tree without noise
+NOT_PRIVATE: Final = [
     (CONSTANT, 2, 32),
     *((constant, 4, 6 * constant**2) for constant in (CONSTANT, 100, 10**4, 10**6)),
     (CONSTANT, 1, 1),
@@ -103,7 +126,12 @@ def _nodes(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
     for N in (1, 2, 3, 5, 8):
         for level in range(longest.bit_length()):
             for block in range(longest >> level):
-                yield {"N": N, "alpha": Fraction(1, N), "start": (block << level) + 1, "end": (block + 1) << level}
+                yield {
+                    "N": N,
+                    "alpha": Fraction(1, N),
+                    "start": (block << level) + 1,
+                    "end": (block + 1) << level,
+                }
 
 
 def _node_noise(of_box: Fraction) -> Rule:
@@ -116,10 +144,14 @@ def _node_noise(of_box: Fraction) -> Rule:
             return Outcome(box == 16 * alpha**2, box, 16 * alpha**2)
         start = int(point["start"])
         end = int(point["end"])
-        sensitivity = momentum_sensitivity(start, end, alpha, int(point["N"]), Fraction(1), "fresh")
+        sensitivity = momentum_sensitivity(
+            start, end, alpha, int(point["N"]), Fraction(1), "fresh"
+        )
         squared = to_exact(to_value(sensitivity) * to_value(sensitivity))
         note = "variance of Algorithm 1 over G^2 sigma^2 V, and that of Algorithm 5 with the node's own sensitivity"
-        return Outcome(bool(squared == box), box, squared, "" if squared == box else note)
+        return Outcome(
+            bool(squared == box), box, squared, "" if squared == box else note
+        )
 
     return is_satisfied
 
@@ -143,18 +175,29 @@ def _same_law(decay_off: int) -> Rule:
             gradients: dict[int, Fraction] = {}
             for start, end in compose_intervals(1, t):
                 if end > t:
-                    return Outcome(False, note=f"step {t} needs the node [{start}, {end}], which is later")
-                for i in range(start, end + 1):
-                    gradients[i] = gradients.get(i, Fraction(0)) + decay ** (t - end + decay_off) * alpha * decay ** (
-                        end - i
+                    return Outcome(
+                        False,
+                        note=f"step {t} needs the node [{start}, {end}], which is later",
                     )
+                for i in range(start, end + 1):
+                    gradients[i] = gradients.get(i, Fraction(0)) + decay ** (
+                        t - end + decay_off
+                    ) * alpha * decay ** (end - i)
                 if statement.variant == "printed":
-                    sensitivity = momentum_sensitivity(start, end, alpha, N, Fraction(1), "fresh")
+                    sensitivity = momentum_sensitivity(
+                        start, end, alpha, N, Fraction(1), "fresh"
+                    )
                     squared = to_exact(to_value(sensitivity) * to_value(sensitivity))
                     if squared != 16 * alpha**2:
                         note = f"noise of the node [{start}, {end}] in m^_{t}: variances over G^2 sigma^2 V"
                         return Outcome(False, 16 * alpha**2, squared, note)
-            if any(gradients.get(i) != alpha * decay ** (t - i) for i in range(1, t + 1)) or len(gradients) != t:
+            if (
+                any(
+                    gradients.get(i) != alpha * decay ** (t - i)
+                    for i in range(1, t + 1)
+                )
+                or len(gradients) != t
+            ):
                 return Outcome(False, note=f"m_{t} has other coefficients")
         return Outcome(True)
 
@@ -181,15 +224,24 @@ def _same_density(leak: int) -> Rule:
                 if subset >> s & 1:
                     continue
                 members = subset | leak
-                means = [_query(i, members, values, answer) for values in (data, neighbour)]
+                means = [
+                    _query(i, members, values, answer) for values in (data, neighbour)
+                ]
                 if means[0] != means[1]:
-                    return Outcome(False, means[0], means[1], f"query {i + 1}, subset {subset:03b}, earlier {answer}")
+                    return Outcome(
+                        False,
+                        means[0],
+                        means[1],
+                        f"query {i + 1}, subset {subset:03b}, earlier {answer}",
+                    )
         return Outcome(True)
 
     return is_satisfied
 
 
-def _query(i: int, subset: int, data: tuple[Fraction, ...], answer: Fraction) -> Fraction:
+def _query(
+    i: int, subset: int, data: tuple[Fraction, ...], answer: Fraction
+) -> Fraction:
     """Answer a query on its subset; the second query also multiplies by the earlier answer and adds its square."""
     total = sum((value for n, value in enumerate(data) if subset >> n & 1), Fraction(0))
     return total if i == 0 else total * answer + answer**2
@@ -197,8 +249,12 @@ def _query(i: int, subset: int, data: tuple[Fraction, ...], answer: Fraction) ->
 
 NOISY_TREE = {
     **witnesses.OPPOSED,
-    "gaussian-mechanism": Property("every node of the tree is released with spherical Gaussian noise"),
-    "adaptive-queries": Property("the t vectors are fixed, which adaptive queries may be"),
+    "gaussian-mechanism": Property(
+        "every node of the tree is released with spherical Gaussian noise"
+    ),
+    "adaptive-queries": Property(
+        "the t vectors are fixed, which adaptive queries may be"
+    ),
 }
 DELTAS = [Fraction(1, 10**exponent) for exponent in (1, 2, 5, 10, 100)]
 SHARES = [Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(2)]
@@ -206,9 +262,18 @@ SHARES = [Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(2)]
 
 def _trees(budget: Budget) -> Iterator[dict[str, int | Fraction | str]]:
     for constant, t, epsilon in NOT_PRIVATE:
-        yield {"constant": constant, "t": t, "epsilon": epsilon, "delta": Fraction(1, 10), "G": 1}
+        yield {
+            "constant": constant,
+            "t": t,
+            "epsilon": epsilon,
+            "delta": Fraction(1, 10),
+            "G": 1,
+        }
     for t in (2, 3, 4, 5, 7, 8, 9, 16, 100, 1023, 1024, 1025, 10**6, 10**9):
-        yield from ({"constant": CONSTANT, "t": t, "G": 1, **at} for at in tail_points(DELTAS, SHARES)(budget))
+        yield from (
+            {"constant": CONSTANT, "t": t, "G": 1, **at}
+            for at in tail_points(DELTAS, SHARES)(budget)
+        )
 
 
 def _tree_private(share: Fraction) -> Rule:
@@ -220,10 +285,21 @@ def _tree_private(share: Fraction) -> Rule:
         delta = ball(point["delta"])
         if t == 1:
             return Outcome(False, Fraction(1), point["delta"], "log(1) = 0: no noise")
-        deviation = ball(share * point["constant"]) * (1 / delta).log().sqrt() * arb(t).log() / arb(2).log() / epsilon
+        deviation = (
+            ball(share * point["constant"])
+            * (1 / delta).log().sqrt()
+            * arb(t).log()
+            / arb(2).log()
+            / epsilon
+        )
         exact = delta_ball(2 * arb(ancestor_count(t)).sqrt() / deviation, epsilon)
         note = "delta of noise with deviation constant*G*sqrt(log(1/delta))*log2(t)/epsilon"
-        return Outcome(True if exact <= delta else False if exact > delta else None, exact, delta, note)
+        return Outcome(
+            True if exact <= delta else False if exact > delta else None,
+            exact,
+            delta,
+            note,
+        )
 
     return is_satisfied
 
@@ -234,8 +310,19 @@ CHECKS.add(
         "nodes",
         points=_nodes,
         is_satisfied=_node_noise(Fraction(16)),
-        planted=[Planted("15 for 16", is_satisfied=_node_noise(Fraction(15)), at_declared_size=True)],
-        neighbours=[TrueNeighbour("the corrected statement", is_satisfied=corrected(_node_noise(Fraction(16))))],
+        planted=[
+            Planted(
+                "15 for 16",
+                is_satisfied=_node_noise(Fraction(15)),
+                at_declared_size=True,
+            )
+        ],
+        neighbours=[
+            TrueNeighbour(
+                "the corrected statement",
+                is_satisfied=corrected(_node_noise(Fraction(16))),
+            )
+        ],
         region="every node of a short run",
     ),
     ExhaustiveCheck(
@@ -246,8 +333,16 @@ CHECKS.add(
         why_sufficient="both are linear in the nodes and in independent noises: COMPOSE(1, t) tiles 1 .. t, and a "
         "gradient at step i has the coefficient alpha (1-alpha)^(end-i) (1-alpha)^(t-end) whatever node it is in; "
         "every node of COMPOSE(1, t) ends by t, so what was released before determines w_1 .. w_t on both sides",
-        planted=[Planted("decay off by one", is_satisfied=_same_law(1), at_declared_size=True)],
-        neighbours=[TrueNeighbour("the corrected statement", is_satisfied=corrected(_same_law(0)))],
+        planted=[
+            Planted(
+                "decay off by one", is_satisfied=_same_law(1), at_declared_size=True
+            )
+        ],
+        neighbours=[
+            TrueNeighbour(
+                "the corrected statement", is_satisfied=corrected(_same_law(0))
+            )
+        ],
         region="all steps of short runs",
     ),
     ExhaustiveCheck(
@@ -258,7 +353,11 @@ CHECKS.add(
         why_sufficient="a local query is a function of the examples in its subset and of earlier answers; neither "
         "differs, so the mean is the same, and the noise does not depend on the data",
         planted=[
-            Planted("a query that sees one example more", is_satisfied=_same_density(1), at_declared_size=True),
+            Planted(
+                "a query that sees one example more",
+                is_satisfied=_same_density(1),
+                at_declared_size=True,
+            ),
         ],
         region="two adaptive queries over every pair of subsets of three examples",
     ),
@@ -268,7 +367,11 @@ CHECKS.add(
         points=_trees,
         is_satisfied=_tree_private(Fraction(1)),
         meets=NOISY_TREE,
-        planted=[Planted("a seventh of the noise", is_satisfied=_tree_private(Fraction(1, 7)))],
+        planted=[
+            Planted(
+                "a seventh of the noise", is_satisfied=_tree_private(Fraction(1, 7))
+            )
+        ],
         region="constant 7, t from 2 to 10^9, delta down to 1e-100, epsilon up to 2 log(1/delta); epsilon above it, "
         "for constants up to 10^6; t = 1",
     ),

@@ -69,17 +69,23 @@ def squares(steps: int, n: int, alpha: float) -> float:
         moved: Places = np.zeros(n)
         for t in range(epoch * n + 1, min(steps, (epoch + 1) * n) + 1):
             for level in range((t & -t).bit_length()):
-                moved += _node(t, 2**level, n, epoch, alpha, first if t <= 2 * n else later, later)
+                moved += _node(
+                    t, 2**level, n, epoch, alpha, first if t <= 2 * n else later, later
+                )
         total += float(moved.max())
     return total
 
 
-def _node(t: int, length: int, n: int, epoch: int, alpha: float, of_g: float, later: float) -> Places:
+def _node(
+    t: int, length: int, n: int, epoch: int, alpha: float, of_g: float, later: float
+) -> Places:
     """Return the squares of G, Delta and r of the node of ``length`` steps that ends at t, for each position."""
     i = np.arange(t - length + 1, t + 1)
     weights = (1 - alpha) ** (t - i)
     visits = np.bincount((i - 1) % n, weights, n).astype(np.float64)
-    drift = np.bincount((i - 1) % n, weights * np.abs(i - epoch * n - 1) / n, n).astype(np.float64)
+    drift = np.bincount((i - 1) % n, weights * np.abs(i - epoch * n - 1) / n, n).astype(
+        np.float64
+    )
     delta = visits**2 / later if t - length + 1 > n else 0.0
     return visits**2 / (4 * of_g) + delta + drift**2 / later
 
@@ -88,7 +94,12 @@ def _private(point: Point, statement: Statement, times: int = 1) -> Outcome:
     """Test an upper bound: the sum of squares over all nodes, read or not, and over all three families at once."""
     total = times * squares(int(point["T"]), int(point["N"]), float(point["alpha"]))
     exact = Fraction(total).limit_denominator(10**9)
-    return Outcome(total <= PROMISED - ROUNDING, exact, Fraction(PROMISED), "sum of squares over all nodes")
+    return Outcome(
+        total <= PROMISED - ROUNDING,
+        exact,
+        Fraction(PROMISED),
+        "sum of squares over all nodes",
+    )
 
 
 CHECKS.add(
@@ -97,7 +108,13 @@ CHECKS.add(
         "all-nodes",
         points=_sizes,
         is_satisfied=_private,
-        planted=[Planted("squares 4 times as large", is_satisfied=partial(_private, times=4), at_declared_size=True)],
+        planted=[
+            Planted(
+                "squares 4 times as large",
+                is_satisfied=partial(_private, times=4),
+                at_declared_size=True,
+            )
+        ],
         region="N from 2 to 64, T up to 256 (smoke), 2048, 16384, alpha = 1/N, where every node moves most",
         leaves_out="other sizes; floats, not real arithmetic",
         seconds=1.0,
@@ -114,7 +131,8 @@ USED: Mapping[str, tuple[int, ...]] = {  # The sums, of five, that a record cove
     "theorem-8-family-r": (4,),
 }
 
-UNITS: Mapping[str, tuple[int | str, int | str]] = {  # Both sides scale with z/sigma^2; G is large so that L decides
+# Both sides scale with z/sigma^2; G is large so that L decides
+UNITS: Mapping[str, tuple[int | str, int | str]] = {
     "z": (2, 2),
     "sigma": (1, 1),
     "eta": ("1/1000", 1),
@@ -125,7 +143,10 @@ UNITS: Mapping[str, tuple[int | str, int | str]] = {  # Both sides scale with z/
     "alpha": ("1/64", 1),
 }
 
-LONG: list[Corner] = [{"T": T, "N": N, "alpha": f"1/{N}"} for T, N in ((33, 2), (50, 4), (27, 9), (65, 33))]
+LONG: list[Corner] = [
+    {"T": T, "N": N, "alpha": f"1/{N}"}
+    for T, N in ((33, 2), (50, 4), (27, 9), (65, 33))
+]
 ONE_EXAMPLE: list[Corner] = [  # Both V are 0
     {"T": 1, "N": 1, "alpha": 1, "L": 1},
     {"T": 3, "N": 1, "alpha": 1, "L": 1},
@@ -141,13 +162,16 @@ SMOOTHNESS: list[Corner] = [  # The box leaves L out
     {"T": 1000, "N": 1000, "alpha": "1/1000", "L": 20000},
 ]
 
-BROKEN: Mapping[str, Mapping[str, list[Corner]]] = {  # Points that break the printed statements, one cause at a time
+# Points that break the printed statements, one cause at a time
+BROKEN: Mapping[str, Mapping[str, list[Corner]]] = {
     "theorem-8": {"one-example": ONE_EXAMPLE, "smoothness": SMOOTHNESS},
     "theorem-8-family-first": {"one-example": ONE_EXAMPLE},
     "theorem-8-family-later": {"one-example": ONE_EXAMPLE[1:]},
     "theorem-8-dp": {
         "one-example": ONE_EXAMPLE,
-        "smoothness": [{**corner, "L": 100 * int(corner["L"])} for corner in SMOOTHNESS],
+        "smoothness": [
+            {**corner, "L": 100 * int(corner["L"])} for corner in SMOOTHNESS
+        ],
         "large-epsilon": [{"T": 5, "N": 4, "alpha": "1/4", "L": "1/10"}],
     },
 }
@@ -158,17 +182,35 @@ def _broken(claim: str, what: str) -> Callable[[Budget], Iterator[Corner]]:
         for corner in BROKEN[claim][what]:
             if claim != "theorem-8-dp":
                 yield {"z": 2, "sigma": 1, "eta": "1/10", "G": 10**6, **corner}
-            elif what == "large-epsilon":  # delta >= exp(-epsilon), as the proof requires
-                yield {"eta": "1/10", "G": 1, "epsilon": 4000, "delta": "1/2", "sigma": "0.00084", **corner}
+            elif (
+                what == "large-epsilon"
+            ):  # delta >= exp(-epsilon), as the proof requires
+                yield {
+                    "eta": "1/10",
+                    "G": 1,
+                    "epsilon": 4000,
+                    "delta": "1/2",
+                    "sigma": "0.00084",
+                    **corner,
+                }
             else:
-                yield {"eta": "1/10", "G": 10**6, "epsilon": 1, "delta": "1/100000", "sigma": 14, **corner}
+                yield {
+                    "eta": "1/10",
+                    "G": 10**6,
+                    "epsilon": 1,
+                    "delta": "1/100000",
+                    "sigma": 14,
+                    **corner,
+                }
 
     return points
 
 
 def _region(claim: str) -> dict[str, tuple[int | str, int | str]]:
     """Return the search region of the symbols that the record has."""
-    missing = {"theorem-8-family-r": {"G"}, "theorem-8-dp": {"z", "sigma"}}.get(claim, set())
+    missing = {"theorem-8-family-r": {"G"}, "theorem-8-dp": {"z", "sigma"}}.get(
+        claim, set()
+    )
     return {name: ends for name, ends in UNITS.items() if name not in missing}
 
 
@@ -197,12 +239,27 @@ def _defined(claim: str, share: int) -> Rule:
         N = int(point["N"])
         first = Fraction(3)
         later = Fraction(4 * T, N) * (N > 1)
-        constants = {"sigma": 1, "G": 1, "delta_G": 4, "V_first": first, "V_later": later}
+        constants = {
+            "sigma": 1,
+            "G": 1,
+            "delta_G": 4,
+            "V_first": first,
+            "V_later": later,
+        }
         defined_value = ball(evaluate(meaning.statement.rhs, {**point, **constants}))
-        over = [4 * first, 4 * later, first if claim == "theorem-8-family-first" else later, later, later]
+        over = [
+            4 * first,
+            4 * later,
+            first if claim == "theorem-8-family-first" else later,
+            later,
+            later,
+        ]
         for pattern in patterns(T, N, ordering_of(statement)):
             sums = exact_sums(T, N, point["alpha"], pattern, nodes)
-            moved = sum((to_ball(sums[i]) / ball(over[i]) for i in USED[claim] if over[i]), arb(0))
+            moved = sum(
+                (to_ball(sums[i]) / ball(over[i]) for i in USED[claim] if over[i]),
+                arb(0),
+            )
             if moved > defined_value / share:
                 return Outcome(False, moved, defined_value, f"the visits {pattern}")
         return Outcome(True, defined_value, defined_value)
@@ -216,9 +273,16 @@ def _groups(all_groups: bool) -> Rule:
         T = int(point["T"])
         N = int(point["N"])
         for family, start, end in tape_layout(N, T).tolist():
-            groups = [family != 2 and end <= 2 * N, family != 2 and end > 2 * N, family == 2 and all_groups]
+            groups = [
+                family != 2 and end <= 2 * N,
+                family != 2 and end > 2 * N,
+                family == 2 and all_groups,
+            ]
             if sum(groups) != 1:
-                return Outcome(False, note=f"family {family}, node [{start}, {end}] is in {sum(groups)} groups")
+                return Outcome(
+                    False,
+                    note=f"family {family}, node [{start}, {end}] is in {sum(groups)} groups",
+                )
         return Outcome(True)
 
     return is_satisfied
@@ -245,8 +309,12 @@ def _with(claim: str, what: str, **changed: Fraction) -> LeftSide:
     return lambda point, statement: _exact(claim, what)({**point, **changed}, statement)
 
 
-NEARBY: Mapping[str, tuple[str, dict[str, Fraction]]] = {  # Where the printed statements are true
-    "one-example": ("N = 2, L = 0", {"N": Fraction(2), "alpha": Fraction(1, 2), "L": Fraction(0)}),
+# Where the printed statements are true
+NEARBY: Mapping[str, tuple[str, dict[str, Fraction]]] = {
+    "one-example": (
+        "N = 2, L = 0",
+        {"N": Fraction(2), "alpha": Fraction(1, 2), "L": Fraction(0)},
+    ),
     "smoothness": ("L = 0", {"L": Fraction(0)}),
     "large-epsilon": ("sigma = 1", {"sigma": Fraction(1)}),
 }
@@ -273,7 +341,9 @@ CHECKS.add(
             SearchCheck(
                 claim,
                 "search",
-                lhs=divergence(used, "all" if claim == "theorem-8-family-r" else "read"),
+                lhs=divergence(
+                    used, "all" if claim == "theorem-8-family-r" else "read"
+                ),
                 region=_region(claim),
                 also={"T": "integer, T >= 1"},
                 corners=LONG,
@@ -298,7 +368,10 @@ CHECKS.add(
             points=_broken(claim, what),
             lhs=_exact(claim, what),
             meets=MEETS[what],
-            neighbours=[TrueNeighbour(words, lhs=_with(claim, what, **changed)) for words, changed in [NEARBY[what]]],
+            neighbours=[
+                TrueNeighbour(words, lhs=_with(claim, what, **changed))
+                for words, changed in [NEARBY[what]]
+            ],
             region=REGIONS[what],
             variants=("printed",),
         )
@@ -309,15 +382,24 @@ CHECKS.add(
         "theorem-8-dp",
         "search",
         lhs=trade_off(EVERYTHING),
-        region={**_region("theorem-8-dp"), "epsilon": ("1/100", 400), "delta": ("1/1000000000000", "99/100")},
-        corners=[{**corner, "epsilon": 1, "delta": "1/100000", "sigma": 14} for corner in LONG[:2]],
+        region={
+            **_region("theorem-8-dp"),
+            "epsilon": ("1/100", 400),
+            "delta": ("1/1000000000000", "99/100"),
+        },
+        corners=[
+            {**corner, "epsilon": 1, "delta": "1/100000", "sigma": 14}
+            for corner in LONG[:2]
+        ],
         variants=("amended", "held"),
         seconds_each=0.05,
     ),
     ExhaustiveCheck(
         "theorem-8-composition",
         "groups",
-        points=lambda budget: [{"N": N, "T": T} for N in (1, 2, 3, 5, 8, 33) for T in (1, 2, 7, 64, 100)],
+        points=lambda budget: [
+            {"N": N, "T": T} for N in (1, 2, 3, 5, 8, 33) for T in (1, 2, 7, 64, 100)
+        ],
         is_satisfied=_groups(True),
         why_sufficient="Renyi divergences of adaptively composed mechanisms add up, order by order, and every "
         "released node is in exactly one of the three groups: G or Delta inside [1, 2N], G or Delta elsewhere, r",

@@ -18,8 +18,19 @@ from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.exact_results import numbers
 from dpverify.harness.neighbours import neighbour_result
 from dpverify.ledger.records import Status
-from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method, Number
-from dpverify.papers.tran2022.accounting.audit import LIPSCHITZ, AuditedRun, Epsilons, sandwich
+from dpverify.ledger.results import (
+    CheckResult,
+    ControlResult,
+    Counterexample,
+    Method,
+    Number,
+)
+from dpverify.papers.tran2022.accounting.audit import (
+    LIPSCHITZ,
+    AuditedRun,
+    Epsilons,
+    sandwich,
+)
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.privacy.gaussian import delta_of
 
@@ -33,10 +44,13 @@ OUTPUTS = {"smoke": 4_000, "standard": 40_000, "full": 200_000}
 class SandwichCheck(Check):
     """Compute four values of epsilon per run and compare each with the next."""
 
-    # runs that meet the conditions of the corrected theorem; the fault is planted in the first run
+    # runs that meet the conditions of the corrected theorem; the fault is planted in
+    # the first run
     settings: Sequence[AuditedRun] = field(kw_only=True)
-    outside: Sequence[AuditedRun] = field(kw_only=True)  # runs that meet the printed conditions only
-    short: float = field(kw_only=True)  # the planted fault multiplies the audited noise by this factor
+    # runs that meet the printed conditions only
+    outside: Sequence[AuditedRun] = field(kw_only=True)
+    # the planted fault multiplies the audited noise by this factor
+    short: float = field(kw_only=True)
 
     method: ClassVar[Method] = "exact-law"
 
@@ -51,9 +65,12 @@ class SandwichCheck(Check):
             return self._outside(context)
         outputs = OUTPUTS[context.budget.name]
         results = [
-            sandwich(setting, context.rng(i), outputs, DOUBT) for i, setting in enumerate(self.settings, start=block)
+            sandwich(setting, context.rng(i), outputs, DOUBT)
+            for i, setting in enumerate(self.settings, start=block)
         ]
-        fault = sandwich(self.settings[0], context.rng(0, "short"), outputs, DOUBT, self.short)
+        fault = sandwich(
+            self.settings[0], context.rng(0, "short"), outputs, DOUBT, self.short
+        )
         controls = [
             ControlResult(
                 name="noise too small",
@@ -63,13 +80,20 @@ class SandwichCheck(Check):
                 statistic=f"audited {fault.audited:.4g}, exact {fault.exact:.4g}",
             )
         ]
-        wrong = "; ".join(filter(None, (inversion(s, e) for s, e in zip(self.settings, results, strict=True))))
+        wrong = "; ".join(
+            filter(
+                None,
+                (inversion(s, e) for s, e in zip(self.settings, results, strict=True)),
+            )
+        )
         missed = missed_controls(controls)
         status: Status = "inconclusive" if wrong or missed else "not refuted"
         return self.result(
             status=status,
             message="; ".join(filter(None, [*(row(e) for e in results), missed])),
-            error=f"the order of the bounds on epsilon is upset: {wrong}" if wrong else "",
+            error=f"the order of the bounds on epsilon is upset: {wrong}"
+            if wrong
+            else "",
             n=2 * outputs * len(results),
             alpha=DOUBT * len(results),
             detects=f"noise {self.short:g} times what it should be, in the first of the runs",
@@ -82,11 +106,22 @@ class SandwichCheck(Check):
     def _outside(self, context: Context) -> CheckResult:
         """Compare audited and printed epsilon in runs outside the corrected conditions."""
         outputs = OUTPUTS[context.budget.name]
-        results = [sandwich(s, context.rng(i, "outside"), outputs, DOUBT) for i, s in enumerate(self.outside)]
-        wrong = [described(s) for s, e in zip(self.outside, results, strict=True) if e.audited > e.exact]
-        beyond = [(s, e) for s, e in zip(self.outside, results, strict=True) if is_beyond(e)]
+        results = [
+            sandwich(s, context.rng(i, "outside"), outputs, DOUBT)
+            for i, s in enumerate(self.outside)
+        ]
+        wrong = [
+            described(s)
+            for s, e in zip(self.outside, results, strict=True)
+            if e.audited > e.exact
+        ]
+        beyond = [
+            (s, e) for s, e in zip(self.outside, results, strict=True) if is_beyond(e)
+        ]
         refuted = any(is_beyond(e._replace(printed=e.exact)) for e in results)
-        neighbour = neighbour_result("exact for printed", "the exact epsilon as the printed one", refuted=refuted)
+        neighbour = neighbour_result(
+            "exact for printed", "the exact epsilon as the printed one", refuted=refuted
+        )
         return self.result(
             status="inconclusive" if wrong else "refuted" if beyond else "not refuted",
             message="; ".join(row(e, " ; ") for e in results),
@@ -96,7 +131,9 @@ class SandwichCheck(Check):
             detects="an epsilon that is larger than printed",
             region="; ".join(described(setting) for setting in self.outside),
             leaves_out=self.leaves_out or "floats, not real arithmetic",
-            counterexamples=[] if wrong else [_counterexample(s, e) for s, e in beyond[:1]],
+            counterexamples=[]
+            if wrong
+            else [_counterexample(s, e) for s, e in beyond[:1]],
             true_neighbours=[neighbour],
         )
 
@@ -145,7 +182,10 @@ def _short(value: float) -> Fraction:
 
 def row(eps: Epsilons, between: str = " >= ") -> str:
     """Return a text of the four values and the gaps between them."""
-    gaps = [larger / smaller if smaller > 0.0 else float("inf") for larger, smaller in pairwise(eps)]
+    gaps = [
+        larger / smaller if smaller > 0.0 else float("inf")
+        for larger, smaller in pairwise(eps)
+    ]
     values = [f"{name} {value:.4g}" for name, value in zip(NAMES, eps, strict=True)]
     return between.join(values) + f" (gaps {', '.join(f'{gap:.3g}' for gap in gaps)})"
 
@@ -156,15 +196,29 @@ def described(setting: AuditedRun) -> str:
     return f"{setting.algorithm} {size}, {setting.ordering}"
 
 
-def figure(results: Sequence[Epsilons], delta: float) -> dict[str, dict[str, list[float]]]:
+def figure(
+    results: Sequence[Epsilons], delta: float
+) -> dict[str, dict[str, list[float]]]:
     """Return the columns of the figure "epsilon"."""
     columns = {name: [float(getattr(eps, name)) for eps in results] for name in NAMES}
-    return {"epsilon": {"x": [float(i + 1) for i in range(len(results))], **columns, "at:delta": [delta]}}
+    return {
+        "epsilon": {
+            "x": [float(i + 1) for i in range(len(results))],
+            **columns,
+            "at:delta": [delta],
+        }
+    }
 
 
-CHECKS = PaperChecks("tran2022", __name__, {**witnesses.OPPOSED, **witnesses.UPDATE_1, **witnesses.UPDATE_2})
+CHECKS = PaperChecks(
+    "tran2022",
+    __name__,
+    {**witnesses.OPPOSED, **witnesses.UPDATE_1, **witnesses.UPDATE_2},
+)
 
-NSGD = (  # Slightly more than one epoch; whole epochs; a partial last epoch; less than one epoch; many epochs
+# Slightly more than one epoch; whole epochs; a partial last epoch; less than one epoch;
+# many epochs
+NSGD = (
     AuditedRun("dp-nsgd", 33, 40, 1 / 33, 0.5),
     AuditedRun("dp-nsgd", 16, 64, 1 / 16, 1.0),
     AuditedRun("dp-nsgd", 16, 60, 1 / 4, 0.5, "once"),
@@ -185,7 +239,8 @@ NSGD_OUTSIDE = (  # alpha below 1/N; T below N/4; epsilon far above log(1/delta)
     AuditedRun("dp-nsgd", 1, 1, 1.0, 1 / 29, delta=0.5),
 )
 
-SR_NSGD_OUTSIDE = (AuditedRun("sr-nsgd", 4, 5, 1 / 4, 0.00084, "once", delta=0.5),)  # Epsilon far above log(1/delta)
+# Epsilon far above log(1/delta)
+SR_NSGD_OUTSIDE = (AuditedRun("sr-nsgd", 4, 5, 1 / 4, 0.00084, "once", delta=0.5),)
 
 CHECKS.add(
     SandwichCheck(

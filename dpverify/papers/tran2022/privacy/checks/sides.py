@@ -21,19 +21,38 @@ from flint import arb, ctx
 from dpverify.harness import Budget, Point
 from dpverify.harness.sides import LeftSide
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.accounting.algorithm_1.accountant import tree_sum_of_squares
-from dpverify.papers.tran2022.accounting.algorithm_2_sums import Nodes, exact_sums, worst_pattern
+from dpverify.papers.tran2022.accounting.algorithm_1.accountant import (
+    tree_sum_of_squares,
+)
+from dpverify.papers.tran2022.accounting.algorithm_2_sums import (
+    Nodes,
+    exact_sums,
+    worst_pattern,
+)
 from dpverify.papers.tran2022.sensitivity.checks.witnesses import ordering_of
 from dpverify.privacy.gaussian_safe import delta_ball
 from dpverify.privacy.participation import Pattern
 from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.evaluate import definitions
-from dpverify.symbolic.exact.numbers import OO, ZERO, Exact, Value, ball, to_ball, to_exact, to_value
+from dpverify.symbolic.exact.numbers import (
+    OO,
+    ZERO,
+    Exact,
+    Value,
+    ball,
+    to_ball,
+    to_exact,
+    to_value,
+)
 
 
 @lru_cache(maxsize=20_000)
-def _worst_pattern(steps: int, examples: int, alpha: float, ordering: Ordering) -> Pattern:
-    pattern = tree_sum_of_squares(steps, examples, alpha, ordering, accuracy=1.01).pattern
+def _worst_pattern(
+    steps: int, examples: int, alpha: float, ordering: Ordering
+) -> Pattern:
+    pattern = tree_sum_of_squares(
+        steps, examples, alpha, ordering, accuracy=1.01
+    ).pattern
     assert pattern is not None, "patterns of short runs are written down"
     return pattern
 
@@ -68,7 +87,9 @@ def momentum_mu2(point: Point, statement: Statement) -> arb:
     alpha = point["alpha"]
     pattern = _worst_pattern(T, N, float(alpha), ordering_of(statement))
     squares = _squares_of(pattern, T, alpha, ctx.prec)
-    return squares / (4 * value_of(statement, point, "V") * value_of(statement, point, "sigma") ** 2)
+    return squares / (
+        4 * value_of(statement, point, "V") * value_of(statement, point, "sigma") ** 2
+    )
 
 
 def momentum_divergence(point: Point, statement: Statement) -> arb:
@@ -78,7 +99,9 @@ def momentum_divergence(point: Point, statement: Statement) -> arb:
 
 def momentum_delta(point: Point, statement: Statement) -> arb:
     """Return the exact delta of Algorithm 1's released nodes."""
-    return delta_of(momentum_mu2(point, statement), value_of(statement, point, "epsilon"))
+    return delta_of(
+        momentum_mu2(point, statement), value_of(statement, point, "epsilon")
+    )
 
 
 def delta_of(mu2: arb, epsilon: arb) -> arb:
@@ -98,30 +121,57 @@ def tail_points(deltas: Sequence[Fraction], shares: Sequence[Fraction]) -> Point
         for delta in deltas:
             log = ball(1 / delta).log()
             for share in shares:
-                epsilon = Fraction(int((log * 10**6 * share.numerator / share.denominator).floor().fmpz()), 10**6)
+                epsilon = Fraction(
+                    int(
+                        (log * 10**6 * share.numerator / share.denominator)
+                        .floor()
+                        .fmpz()
+                    ),
+                    10**6,
+                )
                 yield {"delta": delta, "epsilon": epsilon}
 
     return points
 
 
-ALONE: Final = ((0, 1), (2, 3), (4,))  # G, Delta, r: the sums that one loss attains in all nodes at once
+# G, Delta, r: the sums that one loss attains in all nodes at once
+ALONE: Final = ((0, 1), (2, 3), (4,))
 
-Weights = Sequence[Value]  # Weight of each of the five sums, times sigma^2; infinite if a sum moves without noise
+# Weight of each of the five sums, times sigma^2; infinite if a sum moves without noise
+Weights = Sequence[Value]
 
 
 @lru_cache(maxsize=20_000)
 def _pattern(
-    steps: int, examples: int, alpha: float, ordering: Ordering, weights: tuple[float, ...], nodes: Nodes
+    steps: int,
+    examples: int,
+    alpha: float,
+    ordering: Ordering,
+    weights: tuple[float, ...],
+    nodes: Nodes,
 ) -> Pattern:
     return worst_pattern(steps, examples, alpha, ordering, weights, nodes)
 
 
 @lru_cache(maxsize=20_000)
-def _sums(steps: int, examples: int, alpha: Fraction, pattern: Pattern, nodes: Nodes, bits: int) -> list[Value]:
+def _sums(
+    steps: int,
+    examples: int,
+    alpha: Fraction,
+    pattern: Pattern,
+    nodes: Nodes,
+    bits: int,
+) -> list[Value]:
     return exact_sums(steps, examples, alpha, pattern, nodes)
 
 
-def squares(weights: Weights, point: Point, ordering: Ordering, nodes: Nodes, used: Sequence[int]) -> Value:
+def squares(
+    weights: Weights,
+    point: Point,
+    ordering: Ordering,
+    nodes: Nodes,
+    used: Sequence[int],
+) -> Value:
     """Return mu^2 sigma^2 of the families ``used``, for the pattern that makes it largest."""
     T = int(point["T"])
     N = int(point["N"])
@@ -139,7 +189,11 @@ def squares(weights: Weights, point: Point, ordering: Ordering, nodes: Nodes, us
 
 
 def _float(weight: Value) -> float:
-    value = float(arb(weight).mid()) if isinstance(weight, arb) else float(Fraction(int(weight.p), int(weight.q)))
+    value = (
+        float(arb(weight).mid())
+        if isinstance(weight, arb)
+        else float(Fraction(int(weight.p), int(weight.q)))
+    )
     return value if math.isfinite(value) else 1e30
 
 
@@ -152,7 +206,9 @@ def ratio(above: Value, below: Value) -> Value:
 
 def box_weights(point: Point, statement: Statement) -> Weights:
     """Return the weights of the sums for the statement's V and delta: 4 G^2 / (delta_G^2 V), and so on."""
-    constants = {name: to_value(value) for name, value in definitions(statement, point).items()}
+    constants = {
+        name: to_value(value) for name, value in definitions(statement, point).items()
+    }
     constants |= {name: to_value(value) for name, value in point.items()}
     first = constants.get("V_first", ZERO)
     later = constants.get("V_later", ZERO)
@@ -161,7 +217,8 @@ def box_weights(point: Point, statement: Statement) -> Weights:
     g = constants.get("delta_G", ZERO)
     delta = constants.get("delta_Delta", ZERO)
     r = constants.get("delta_r", ZERO)
-    early = later if "V_later" in statement.let_names else first  # Delta inside [1, 2N]: the box and the proof differ
+    # Delta inside [1, 2N]: the box and the proof differ
+    early = later if "V_later" in statement.let_names else first
     return [
         ratio(moved_g**2, g**2 * first),
         ratio(moved_g**2, g**2 * later),
@@ -204,9 +261,14 @@ def _second_step(point: Point, statement: Statement) -> Value:
 
     The first step has length eta for every noise, so a loss with curvature L moves the node by 2 eta L.
     """
-    constants = {name: to_value(value) for name, value in definitions(statement, point).items()}
+    constants = {
+        name: to_value(value) for name, value in definitions(statement, point).items()
+    }
     constants |= {name: to_value(value) for name, value in point.items()}
-    return ratio((2 * constants["eta"] * constants["L"]) ** 2, constants["delta_r"] ** 2 * constants["V_later"])
+    return ratio(
+        (2 * constants["eta"] * constants["L"]) ** 2,
+        constants["delta_r"] ** 2 * constants["V_later"],
+    )
 
 
 def second_step_divergence(point: Point, statement: Statement) -> Exact:
@@ -228,7 +290,10 @@ def _squared(used: Sequence[int], nodes: Nodes) -> Callable[[Point, Statement], 
         weights = box_weights(point, statement)
         if statement.variant != "printed":
             return squares(weights, point, ordering, nodes, used)
-        parts = [squares(weights, point, ordering, nodes, [i for i in family if i in used]) for family in ALONE]
+        parts = [
+            squares(weights, point, ordering, nodes, [i for i in family if i in used])
+            for family in ALONE
+        ]
         largest = parts[0]
         for part in parts[1:]:
             if not part <= largest:

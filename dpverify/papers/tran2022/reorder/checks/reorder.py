@@ -33,8 +33,13 @@ from dpverify.harness import (
 from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
-from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, nodes_of_leaves
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import (
+    reconstruct_literal,
+)
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
+    Nodes,
+    nodes_of_leaves,
+)
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
 from dpverify.papers.tran2022.reorder import reorder_bias_bounds as bias
 from dpverify.problems.worst_cases import ClippedQuadratic
@@ -47,10 +52,22 @@ CHECKS = PaperChecks("tran2022", __name__)
 EXAMPLES, STEPS = 8, 45
 """The simulated run: five epochs and five steps of a sixth, N examples with orthogonal gradients."""
 
-SCALES = (Fraction(1), Fraction(-3, 5), Fraction(4, 5), Fraction(1), Fraction(2, 5), Fraction(1, 2))
+SCALES = (
+    Fraction(1),
+    Fraction(-3, 5),
+    Fraction(4, 5),
+    Fraction(1),
+    Fraction(2, 5),
+    Fraction(1, 2),
+)
 """Factors at the anchors of the epochs: in epoch e, example k has the gradient SCALES[e] times the k-th unit vector."""
 
-POINT: dict[str, int | Fraction | str] = {"N": EXAMPLES, "t": STEPS, "alpha": "1/6", "gamma": "1/4"}
+POINT: dict[str, int | Fraction | str] = {
+    "N": EXAMPLES,
+    "t": STEPS,
+    "alpha": "1/6",
+    "gamma": "1/4",
+}
 
 
 def _spread(epoch: int) -> bias.GradientMoments:
@@ -58,12 +75,16 @@ def _spread(epoch: int) -> bias.GradientMoments:
     now = SCALES[epoch] if epoch < len(SCALES) else Fraction(0)
     change = now - SCALES[max(epoch - 1, 0)]
     factor = 1 - Fraction(1, EXAMPLES)
-    return bias.GradientMoments(now**2 * factor, now * change * factor, change**2 * factor)
+    return bias.GradientMoments(
+        now**2 * factor, now * change * factor, change**2 * factor
+    )
 
 
 def _exact(quantity: bias.Sum, context: Context) -> float:
     point = context.point
-    square = bias.mean_square(quantity, STEPS, EXAMPLES, point["alpha"], point["gamma"], _spread)
+    square = bias.mean_square(
+        quantity, STEPS, EXAMPLES, point["alpha"], point["gamma"], _spread
+    )
     return float(to_number(square).float)
 
 
@@ -74,7 +95,9 @@ def _largest(quantity: bias.Sum, context: Context) -> float:
     gamma = context.point["gamma"]
     weights = [
         (float(to_number(to_exact(a)).float), float(to_number(to_exact(b)).float))
-        for a, b in bias.window_weights(quantity, q, to_value((1 - alpha) ** EXAMPLES), to_value(gamma))
+        for a, b in bias.window_weights(
+            quantity, q, to_value((1 - alpha) ** EXAMPLES), to_value(gamma)
+        )
     ]
     decays = (1.0 - float(alpha)) ** np.arange(EXAMPLES)
     total = 0.0
@@ -82,7 +105,11 @@ def _largest(quantity: bias.Sum, context: Context) -> float:
         now = float(SCALES[epoch])
         change = now - float(SCALES[max(epoch - 1, 0)])
         late, early = (
-            a * now + b * change for a, b in (weights[q - epoch], weights[q - epoch - 1] if epoch < q else (0.0, 0.0))
+            a * now + b * change
+            for a, b in (
+                weights[q - epoch],
+                weights[q - epoch - 1] if epoch < q else (0.0, 0.0),
+            )
         )
         parts = decays * np.where(np.arange(EXAMPLES) < r, late, early)
         total += math.sqrt(float((parts**2).sum() - parts.sum() ** 2 / EXAMPLES))
@@ -115,10 +142,21 @@ def _simulate(
         np.put_along_axis(one_hot, drawn[:, :, None], 1.0, axis=2)
         g = (scale[:, None, None] * one_hot).reshape(STEPS, -1)
         delta = ((scale - before)[:, None, None] * one_hot).reshape(STEPS, -1)
-        nodes = Nodes(*(nodes_of_leaves(leaves, alpha=alpha) for leaves in (g, delta, np.zeros_like(g))))
-        m_hat, _ = reconstruct_literal(nodes, examples=EXAMPLES, alpha=alpha, gamma=gamma * gamma_factor)
+        nodes = Nodes(
+            *(
+                nodes_of_leaves(leaves, alpha=alpha)
+                for leaves in (g, delta, np.zeros_like(g))
+            )
+        )
+        m_hat, _ = reconstruct_literal(
+            nodes, examples=EXAMPLES, alpha=alpha, gamma=gamma * gamma_factor
+        )
         decays = alpha * (1.0 - alpha) ** np.arange(STEPS - 1, -1, -1)
-        target = decays @ g if quantity == "difference" else np.full(g.shape[1], (decays * scale).sum() / EXAMPLES)
+        target = (
+            decays @ g
+            if quantity == "difference"
+            else np.full(g.shape[1], (decays * scale).sum() / EXAMPLES)
+        )
         squares: Any = ((m_hat[-1] - target).reshape(size, EXAMPLES) ** 2).sum(axis=1)
         return squares
 
@@ -131,7 +169,9 @@ def _plan(quantity: bias.Sum) -> Callable[[Context], Plan]:
     def plan(context: Context) -> Plan:
         part = 0.2 if context.budget.name == "smoke" else 0.1
         effect = MeanEffect(
-            part * _exact(quantity, context), Bounded(0.0, _largest(quantity, context)), STEPS * EXAMPLES
+            part * _exact(quantity, context),
+            Bounded(0.0, _largest(quantity, context)),
+            STEPS * EXAMPLES,
         )
         return Plan(effect, block=1024)
 
@@ -146,11 +186,26 @@ def _law(name: str, quantity: bias.Sum) -> MonteCarloCheck:
         point=POINT,
         plan=_plan(quantity),
         simulate=_simulate(quantity),
-        judge=MeanLaw(partial(_exact, quantity), lambda context: Bounded(0.0, _largest(quantity, context))),
+        judge=MeanLaw(
+            partial(_exact, quantity),
+            lambda context: Bounded(0.0, _largest(quantity, context)),
+        ),
         controls=[
-            Control("replacement", "examples drawn with replacement", _simulate(quantity, "replacement")),
-            Control("one-permutation", "all epochs have one order", _simulate(quantity, "once")),
-            Control("gamma-halved", "the reconstruction uses gamma/2", _simulate(quantity, gamma_factor=0.5)),
+            Control(
+                "replacement",
+                "examples drawn with replacement",
+                _simulate(quantity, "replacement"),
+            ),
+            Control(
+                "one-permutation",
+                "all epochs have one order",
+                _simulate(quantity, "once"),
+            ),
+            Control(
+                "gamma-halved",
+                "the reconstruction uses gamma/2",
+                _simulate(quantity, gamma_factor=0.5),
+            ),
         ],
         readings={"ordering": "fresh"},
         variants=("amended",),
@@ -169,19 +224,31 @@ def _sizes(budget: Budget) -> Iterable[dict[str, Any]]:
                     yield {"N": n, "T": steps, "alpha": alpha, "gamma": gamma}
 
 
-def _is_exact(point: Point, statement: Statement, size: Fraction = Fraction(0)) -> Outcome:
+def _is_exact(
+    point: Point, statement: Statement, size: Fraction = Fraction(0)
+) -> Outcome:
     """Test Lemma 17 for gradients +-1: the mean square of alpha times the difference of its sides should be 0."""
     n = int(point["N"])
     t = int(point["T"])
-    square = bias.mean_square("difference", t, n, point["alpha"], point["gamma"], bias.constant_spread(Fraction(1)))
+    square = bias.mean_square(
+        "difference",
+        t,
+        n,
+        point["alpha"],
+        point["gamma"],
+        bias.constant_spread(Fraction(1)),
+    )
     exact = decide(square, "=", size)
     note = (
-        "mean square over all orders of alpha times the difference of the two sides, gradients of mean 0 and length 1"
+        "mean square over all orders of alpha times the difference of the two sides, "
+        "gradients of mean 0 and length 1"
     )
     return Outcome(exact, square, size, note)
 
 
-def _within(point: Point, statement: Statement, part: Fraction = Fraction(1)) -> Outcome:
+def _within(
+    point: Point, statement: Statement, part: Fraction = Fraction(1)
+) -> Outcome:
     """Test exact mean squares of both sums against the corrected lemma, for gradients that stay and that flip."""
     n = int(point["N"])
     t = int(point["T"])
@@ -194,9 +261,13 @@ def _within(point: Point, statement: Statement, part: Fraction = Fraction(1)) ->
             (bias.alternating_spread(Fraction(2)), Fraction(2)),
         ):
             square = bias.mean_square(quantity, t, n, alpha, gamma, spreads)
-            bound = to_ball(to_value(part)) * bias.simple_bound(quantity, alpha, gamma, Fraction(1), change)
+            bound = to_ball(to_value(part)) * bias.simple_bound(
+                quantity, alpha, gamma, Fraction(1), change
+            )
             if decide(square, "<=", bound**2) is not True:
-                return Outcome(False, square, bound**2, note=f"the {quantity}, change {change}")
+                return Outcome(
+                    False, square, bound**2, note=f"the {quantity}, change {change}"
+                )
     return Outcome(True)
 
 
@@ -208,9 +279,19 @@ def _figure(_: Context) -> dict[str, dict[str, list[float]]]:
     rows = [(Fraction(c, n), gamma) for c in (1, 4, 16) for gamma in gammas]
     t = epochs * n + n // 3
 
-    def root(quantity: bias.Sum, alpha: Fraction, gamma: Fraction, change: int) -> float:
-        spreads = bias.alternating_spread(Fraction(change)) if change else bias.constant_spread(Fraction(1))
-        return math.sqrt(float(to_number(bias.mean_square(quantity, t, n, alpha, gamma, spreads)).float))
+    def root(
+        quantity: bias.Sum, alpha: Fraction, gamma: Fraction, change: int
+    ) -> float:
+        spreads = (
+            bias.alternating_spread(Fraction(change))
+            if change
+            else bias.constant_spread(Fraction(1))
+        )
+        return math.sqrt(
+            float(
+                to_number(bias.mean_square(quantity, t, n, alpha, gamma, spreads)).float
+            )
+        )
 
     return {
         "identity-error": {
@@ -227,15 +308,28 @@ def _figure(_: Context) -> dict[str, dict[str, list[float]]]:
 
 def _pairs(_: Budget) -> Iterable[dict[str, int]]:
     """Return steps i < j of different epochs."""
-    pairs = ((n, i, j) for n in (2, 3, 5) for j in range(n + 1, 3 * n + 1) for i in range(1, j))
-    return ({"N": n, "i": i, "j": j} for n, i, j in pairs if (i - 1) // n < (j - 1) // n)
+    pairs = (
+        (n, i, j)
+        for n in (2, 3, 5)
+        for j in range(n + 1, 3 * n + 1)
+        for i in range(1, j)
+    )
+    return (
+        {"N": n, "i": i, "j": j} for n, i, j in pairs if (i - 1) // n < (j - 1) // n
+    )
 
 
-def _uncorrelated(point: Point, statement: Statement, ordering: Ordering | None = None) -> Outcome:
+def _uncorrelated(
+    point: Point, statement: Statement, ordering: Ordering | None = None
+) -> Outcome:
     """Test whether sampling errors of two steps are uncorrelated, for gradients of length 1 that do not depend on w."""
     under = ordering or cast(Ordering, statement.reading["ordering"])
-    term = bias.cross_term(int(point["i"]), int(point["j"]), int(point["N"]), under, Fraction(1))
-    return Outcome(term == 0, term, Fraction(0), "gradients that do not depend on w, mean square 1")
+    term = bias.cross_term(
+        int(point["i"]), int(point["j"]), int(point["N"]), under, Fraction(1)
+    )
+    return Outcome(
+        term == 0, term, Fraction(0), "gradients that do not depend on w, mean square 1"
+    )
 
 
 CHECKS.add(
@@ -244,11 +338,24 @@ CHECKS.add(
         "linear-losses",
         points=_pairs,
         is_satisfied=_uncorrelated,
-        meets={"update-of-algorithm-1": Property("linear losses, whose gradients are the same at all iterates")},
+        meets={
+            "update-of-algorithm-1": Property(
+                "linear losses, whose gradients are the same at all iterates"
+            )
+        },
         planted=[
-            Planted("one permutation", is_satisfied=partial(_uncorrelated, ordering="once"), at_declared_size=True)
+            Planted(
+                "one permutation",
+                is_satisfied=partial(_uncorrelated, ordering="once"),
+                at_declared_size=True,
+            )
         ],
-        neighbours=[TrueNeighbour("fresh permutations", is_satisfied=partial(_uncorrelated, ordering="fresh"))],
+        neighbours=[
+            TrueNeighbour(
+                "fresh permutations",
+                is_satisfied=partial(_uncorrelated, ordering="fresh"),
+            )
+        ],
         region="losses whose gradients do not depend on w",
         interior=lambda p: p["N"] >= 3 and p["i"] >= 2,
     ),
@@ -260,7 +367,11 @@ CHECKS.add(
         readings={"ordering": "fresh"},
         variants=("printed",),
         planted=[
-            Planted("the size taken for 1", is_satisfied=partial(_is_exact, size=Fraction(1)), at_declared_size=True)
+            Planted(
+                "the size taken for 1",
+                is_satisfied=partial(_is_exact, size=Fraction(1)),
+                at_declared_size=True,
+            )
         ],
         interior=lambda p: p["N"] >= 3 and p["T"] % p["N"] != 0 and p["alpha"] < 1,
         figures=_figure,
@@ -275,7 +386,9 @@ CHECKS.add(
         variants=("amended",),
         planted=[
             Planted(
-                "the bound times 2/5", is_satisfied=lambda p, s: _within(p, s, Fraction(2, 5)), at_declared_size=True
+                "the bound times 2/5",
+                is_satisfied=lambda p, s: _within(p, s, Fraction(2, 5)),
+                at_declared_size=True,
             )
         ],
         region="E|.|^2 of both sums against the squares of the bounds; gradients that stay and that go back and forth",
@@ -294,12 +407,19 @@ def _run_sizes(budget: Budget) -> Iterable[dict[str, Any]]:
     if budget.name != "smoke":
         sizes += [(64, 1023), (100, 2050)]
     for n, steps in sizes:
-        yield {"N": n, "T": steps, "alpha": Fraction(1, n) if n > 2 else Fraction(2, 5), "gamma": Fraction(1, 7)}
+        yield {
+            "N": n,
+            "T": steps,
+            "alpha": Fraction(1, n) if n > 2 else Fraction(2, 5),
+            "gamma": Fraction(1, 7),
+        }
 
 
 def _problem(n: int) -> ClippedQuadratic:
     centres = np.random.default_rng(n).normal(size=(n, DIMENSION))
-    return ClippedQuadratic(centres + np.array([2.0, 0.0, 0.0]), LIPSCHITZ, SMOOTH, 10.0)
+    return ClippedQuadratic(
+        centres + np.array([2.0, 0.0, 0.0]), LIPSCHITZ, SMOOTH, 10.0
+    )
 
 
 def _run(point: Point, ordering: str, seed: int = 7) -> SrNsgd:
@@ -315,20 +435,36 @@ def _run(point: Point, ordering: str, seed: int = 7) -> SrNsgd:
         lipschitz=LIPSCHITZ,
         ordering="once" if ordering == "once" else "fresh",
     )
-    run = SrNsgd(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=seed, keep=True)
+    run = SrNsgd(
+        problem.example_gradient,
+        problem.x,
+        problem.y,
+        problem.start,
+        parameters,
+        seed=seed,
+        keep=True,
+    )
     run.advance()
     return run
 
 
-def _left_over(run: SrNsgd, problem: ClippedQuadratic, n: int, alpha: float, gamma: float) -> Any:
+def _left_over(
+    run: SrNsgd, problem: ClippedQuadratic, n: int, alpha: float, gamma: float
+) -> Any:
     """Return ``alpha (1-gamma) sum over i of c_i (W_{i+1} - W_i + D_i)`` at all steps, from the iterates, as (T, d)."""
     drawn = run.schedule
     steps = len(run.schedule)
-    at_anchors = np.array([_gradients(problem, run.iterates[e * n]) for e in range(-(-steps // n))])
+    at_anchors = np.array(
+        [_gradients(problem, run.iterates[e * n]) for e in range(-(-steps // n))]
+    )
     epoch = np.arange(steps) // n
-    moved = np.zeros((steps, DIMENSION))  # row s - 1: the gradients of steps s - N and s at one anchor, subtracted
+    # row s - 1: the gradients of steps s - N and s at one anchor, subtracted
+    moved = np.zeros((steps, DIMENSION))
     later = np.arange(n, steps)
-    moved[later] = at_anchors[epoch[later] - 1, drawn[later - n]] - at_anchors[epoch[later] - 1, drawn[later]]
+    moved[later] = (
+        at_anchors[epoch[later] - 1, drawn[later - n]]
+        - at_anchors[epoch[later] - 1, drawn[later]]
+    )
     out = np.zeros((steps, DIMENSION))
     decays = (1.0 - alpha) ** np.arange(n - 1, -1, -1)
     for t in range(2 * n, steps + 1):
@@ -345,10 +481,14 @@ def _gradients(problem: ClippedQuadratic, w: Any) -> Any:
     """Return the gradient of every example at w, shape (N, d)."""
     away = w - problem.x
     r = np.linalg.norm(away, axis=1, keepdims=True)
-    return away * np.minimum(problem.smoothness, problem.lipschitz / np.maximum(r, 1e-300))
+    return away * np.minimum(
+        problem.smoothness, problem.lipschitz / np.maximum(r, 1e-300)
+    )
 
 
-def _follows(point: Point, statement: Statement, ordering: str = "", gamma_off: float = 0.0) -> Outcome:
+def _follows(
+    point: Point, statement: Statement, ordering: str = "", gamma_off: float = 0.0
+) -> Outcome:
     """Compare m_hat_t - m_t of a run with 0 under one permutation, and with the terms left over under fresh ones."""
     n = int(point["N"])
     alpha = float(point["alpha"])
@@ -364,7 +504,9 @@ def _follows(point: Point, statement: Statement, ordering: str = "", gamma_off: 
     return Outcome(bool(off.max() <= 1e-12), note=f"step {t}: off by {off.max():.3g}")
 
 
-def _whole_runs(ordering: str, variants: tuple[str, ...], *planted: Planted) -> RuleCheck:
+def _whole_runs(
+    ordering: str, variants: tuple[str, ...], *planted: Planted
+) -> RuleCheck:
     return RuleCheck(
         "algorithm-4-output",
         f"run-{ordering}",
@@ -379,8 +521,16 @@ def _whole_runs(ordering: str, variants: tuple[str, ...], *planted: Planted) -> 
     )
 
 
-FRESH_ORDERS = Planted("fresh permutations", is_satisfied=partial(_follows, ordering="fresh"), at_declared_size=True)
-GAMMA_OFF = Planted("gamma off by 1e-6", is_satisfied=partial(_follows, gamma_off=1e-6), at_declared_size=True)
+FRESH_ORDERS = Planted(
+    "fresh permutations",
+    is_satisfied=partial(_follows, ordering="fresh"),
+    at_declared_size=True,
+)
+GAMMA_OFF = Planted(
+    "gamma off by 1e-6",
+    is_satisfied=partial(_follows, gamma_off=1e-6),
+    at_declared_size=True,
+)
 ONE_ORDER = Planted("one permutation", is_satisfied=partial(_follows, ordering="once"))
 
 CHECKS.add(

@@ -59,23 +59,33 @@ class Claimed(NamedTuple):
     steps: Order  # T
     counted: Terms  # cost of the run, as terms of a sum
     printed: Terms  # largest cost according to the paper
-    true: Order | None = None  # if every direction refutes the claim: a factor that makes the claim true
-    corrected: Terms = ()  # cost up to a constant on both sides; empty if nothing is corrected
+    # if every direction refutes the claim: a factor that makes the claim true
+    true: Order | None = None
+    # cost up to a constant on both sides; empty if nothing is corrected
+    corrected: Terms = ()
     logs: bool = False  # whether logarithms matter: O instead of O~
     epochs: bool = False  # whether the cost is known only for T >= 4N
 
 
 def _faces(claimed: Claimed, statement: Statement) -> list[Vector3]:
     """Return the faces of the cone of a statement's conditions, and those of the region in which the cost is known."""
-    return [*cone(statement), *([orders.whole_epochs(claimed.steps)] if claimed.epochs else [])]
+    return [
+        *cone(statement),
+        *([orders.whole_epochs(claimed.steps)] if claimed.epochs else []),
+    ]
 
 
 def _directions(claimed: Claimed, statement: Statement) -> Iterable[dict[str, Any]]:
     """Yield edges of the region, sums of them, and two plain directions: N = d, and the same with a falling epsilon."""
     faces = _faces(claimed, statement)
     directions = orders.directions([*faces, MODEST])
-    directions += [(Fraction(1), Fraction(1), Fraction(0)), (Fraction(10), Fraction(10), Fraction(-1))]
-    for n, d, epsilon in (u for u in [*directions, *orders.directions(faces)] if orders.within(faces, u)):
+    directions += [
+        (Fraction(1), Fraction(1), Fraction(0)),
+        (Fraction(10), Fraction(10), Fraction(-1)),
+    ]
+    for n, d, epsilon in (
+        u for u in [*directions, *orders.directions(faces)] if orders.within(faces, u)
+    ):
         denominator = lcm(n.denominator, d.denominator, epsilon.denominator)
         yield {
             "exponent_of_N": n * denominator,
@@ -92,10 +102,20 @@ def _in_words(direction: Vector3) -> str:
 def _power(exponent: Fraction) -> str:
     if exponent in {0, 1}:
         return "x" if exponent else "1"
-    return f"x^{exponent}" if exponent.denominator == 1 and exponent > 0 else f"x^({exponent})"
+    return (
+        f"x^{exponent}"
+        if exponent.denominator == 1 and exponent > 0
+        else f"x^({exponent})"
+    )
 
 
-def _asymptotic(claimed: Claimed, point: Point, statement: Statement, *, extra_factor: Order | None = None) -> Outcome:
+def _asymptotic(
+    claimed: Claimed,
+    point: Point,
+    statement: Statement,
+    *,
+    extra_factor: Order | None = None,
+) -> Outcome:
     """Test whether the claim, times ``off``, holds along a direction; both sides are exponents of x."""
     direction = _direction(point)
     claim = claimed.printed if statement.variant == "printed" else claimed.corrected
@@ -103,10 +123,20 @@ def _asymptotic(claimed: Claimed, point: Point, statement: Statement, *, extra_f
         claim = [term.times(extra_factor) for term in claim]
     bad = orders.exceeds(claimed.counted, claim, direction, logs=claimed.logs)
     if statement.variant == "amended":
-        bad = bad or orders.exceeds(claim, claimed.counted, direction, logs=claimed.logs)
-    took, expected = (max(term.along(direction) for term in terms) for terms in (claimed.counted, claim))
+        bad = bad or orders.exceeds(
+            claim, claimed.counted, direction, logs=claimed.logs
+        )
+    took, expected = (
+        max(term.along(direction) for term in terms)
+        for terms in (claimed.counted, claim)
+    )
     words = f"along {_in_words(direction)} it grows as {_power(took)}, the claim as {_power(expected)}"
-    return Outcome(not bad, took, expected, words + ("; a logarithm more" if bad and took == expected else ""))
+    return Outcome(
+        not bad,
+        took,
+        expected,
+        words + ("; a logarithm more" if bad and took == expected else ""),
+    )
 
 
 @dataclass(frozen=True)
@@ -124,13 +154,24 @@ class OrdersCheck(RuleCheck):
         cone_check = replace(
             self,
             points=lambda _: along,
-            interior=lambda point: orders.within(faces, _direction(point), strictly=True),
+            interior=lambda point: orders.within(
+                faces, _direction(point), strictly=True
+            ),
         )
         return RuleCheck.run_block(cone_check, context, block)
 
 
-def _orders(claim: str, claimed: Claimed, name: str = "orders", **reading: str) -> OrdersCheck:
-    variants = [name for name, terms in (("printed", claimed.printed), ("amended", claimed.corrected)) if terms]
+def _orders(
+    claim: str, claimed: Claimed, name: str = "orders", **reading: str
+) -> OrdersCheck:
+    variants = [
+        name
+        for name, terms in (
+            ("printed", claimed.printed),
+            ("amended", claimed.corrected),
+        )
+        if terms
+    ]
     return OrdersCheck(
         claim,
         "-".join([name, *reading.values()]),
@@ -147,11 +188,19 @@ def _orders(claim: str, claimed: Claimed, name: str = "orders", **reading: str) 
                 is_satisfied=partial(_asymptotic, claimed, extra_factor=LESS_N),
                 at_declared_size=True,
             ),
-            Planted("2 off the exponent of d", is_satisfied=partial(_asymptotic, claimed, extra_factor=LESS_D)),
+            Planted(
+                "2 off the exponent of d",
+                is_satisfied=partial(_asymptotic, claimed, extra_factor=LESS_D),
+            ),
         ],
         neighbours=[]
         if claimed.true is None
-        else [TrueNeighbour("a larger order", is_satisfied=partial(_asymptotic, claimed, extra_factor=claimed.true))],
+        else [
+            TrueNeighbour(
+                "a larger order",
+                is_satisfied=partial(_asymptotic, claimed, extra_factor=claimed.true),
+            )
+        ],
         region="all directions in which N, d and T do not shrink and the statement's conditions hold"
         + (", and T >= 4N" if claimed.epochs else ""),
         leaves_out="constants, and logarithms where the claim is written with O~",
@@ -167,7 +216,9 @@ TIME = Claimed(  # Run time of section 5, in operations on numbers
 )
 
 SHORTER = TIME._replace(  # The correction's statement about the stream
-    counted=[orders.stream_order(orders.STEPS_OF_THEOREM_9)], printed=(), corrected=[order("7/3", "1/3", "4/3")]
+    counted=[orders.stream_order(orders.STEPS_OF_THEOREM_9)],
+    printed=(),
+    corrected=[order("7/3", "1/3", "4/3")],
 )
 
 BY_NODE = Claimed(  # Gradient evaluations of the printed sums, T log T
@@ -178,7 +229,9 @@ BY_NODE = Claimed(  # Gradient evaluations of the printed sums, T log T
     true=orders.LOGARITHM,
 )
 
-RRSGD = Claimed(orders.STEPS_OF_THEOREM_6, [orders.STEPS_OF_THEOREM_6], [order(2, 1, 0)])
+RRSGD = Claimed(
+    orders.STEPS_OF_THEOREM_6, [orders.STEPS_OF_THEOREM_6], [order(2, 1, 0)]
+)
 DP_SRM = RRSGD._replace(printed=[order("3/2", "-3/4", "3/2"), order(1, "-1/2", 1)])
 
 CHECKS.add(

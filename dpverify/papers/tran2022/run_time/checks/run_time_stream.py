@@ -14,14 +14,28 @@ from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.derivation_check import from_lemma
 from dpverify.kernels.tape import generator
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
-from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_count, node_intervals
-from dpverify.papers.tran2022.algorithms.reconstruction.stream import StreamConstants, new_constants, reconstruct_with
-from dpverify.papers.tran2022.trees.tree_aggregation_bounds import Node, compose_intervals
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import (
+    reconstruct_literal,
+)
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
+    Nodes,
+    node_count,
+    node_intervals,
+)
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
+    StreamConstants,
+    new_constants,
+    reconstruct_with,
+)
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import (
+    Node,
+    compose_intervals,
+)
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-ROUNDING = 1e-12  # Largest distance of the two outputs at a step, relative to the output's norm
+# Largest distance of the two outputs at a step, relative to the output's norm
+ROUNDING = 1e-12
 
 EPOCHS = 5  # Windows repeat from the third epoch on; see ``_windows``
 
@@ -29,7 +43,9 @@ EPOCHS = 5  # Windows repeat from the third epoch on; see ``_windows``
 def _windows(budget: Budget) -> Iterable[dict[str, Any]]:
     """Return every window of the first epochs: for t >= N the parts depend only on N and t mod 2B, and 2B <= 2N."""
     size_limit = {"smoke": 24, "standard": 70, "full": 140}[budget.name]
-    return ({"N": n, "t": t} for n in range(1, size_limit) for t in range(1, EPOCHS * n + 1))
+    return (
+        {"N": n, "t": t} for n in range(1, size_limit) for t in range(1, EPOCHS * n + 1)
+    )
 
 
 def window_parts(t: int, n_examples: int) -> list[Node]:
@@ -39,7 +55,8 @@ def window_parts(t: int, n_examples: int) -> list[Node]:
     middle = (begin // block + 1) * block if t >= n_examples else 0
     nodes = list[Node]()
     at = begin
-    while at < middle:  # S_u: the node of length lowbit(u) that begins at u + 1, then S_{u + lowbit(u)}
+    # S_u: the node of length lowbit(u) that begins at u + 1, then S_{u + lowbit(u)}
+    while at < middle:
         low = min(at & -at, block) if at else block
         nodes.append((at + 1, at + low))
         at += low
@@ -47,7 +64,8 @@ def window_parts(t: int, n_examples: int) -> list[Node]:
         nodes.append((middle + 1, middle + block))
     prefix = list[Node]()
     at = t
-    while at % block:  # P_t: the node of length lowbit(t) that ends at t, then P_{t - lowbit(t)}
+    # P_t: the node of length lowbit(t) that ends at t, then P_{t - lowbit(t)}
+    while at % block:
         prefix.append((at - (at & -at) + 1, at))
         at -= at & -at
     return nodes + prefix[::-1]
@@ -64,18 +82,40 @@ def _same_nodes(point: Point, statement: Statement, *, fault: str = "") -> Outco
     if fault == "no whole block" and t > 2:
         block = 1 << (n.bit_length() - 1)
         parts = [(y, z) for y, z in parts if z - y + 1 < block or block == 1 or z == t]
-    return Outcome(parts == expected, Fraction(len(parts)), Fraction(len(expected)), f"{parts} against {expected}")
+    return Outcome(
+        parts == expected,
+        Fraction(len(parts)),
+        Fraction(len(expected)),
+        f"{parts} against {expected}",
+    )
 
 
 def _searched(budget: Budget) -> Iterable[dict[str, Any]]:
     """Yield random N, T, alpha, gamma and their extremes; few T are multiples of N, few N powers of two."""
     draw = np.random.default_rng(4)
-    for n, steps in [(1, 40), (2, 33), (3, 50), (64, 300), (63, 300), (65, 300), (128, 127)]:
-        yield {"N": n, "T": steps, "alpha": Fraction(1, 2 * n), "gamma": Fraction(1, 7), "seed": n}
+    for n, steps in [
+        (1, 40),
+        (2, 33),
+        (3, 50),
+        (64, 300),
+        (63, 300),
+        (65, 300),
+        (128, 127),
+    ]:
+        yield {
+            "N": n,
+            "T": steps,
+            "alpha": Fraction(1, 2 * n),
+            "gamma": Fraction(1, 7),
+            "seed": n,
+        }
     for _ in range({"smoke": 60, "standard": 1500, "full": 10_000}[budget.name]):
         n = int(np.exp(draw.uniform(0, np.log(90))))
         steps = int(draw.integers(1, 6 * n + 8))
-        alpha, gamma = (Fraction(float(draw.choice([u, 1e-9, 1.0], p=[0.8, 0.1, 0.1]))) for u in draw.random(2))
+        alpha, gamma = (
+            Fraction(float(draw.choice([u, 1e-9, 1.0], p=[0.8, 0.1, 0.1])))
+            for u in draw.random(2)
+        )
         yield {
             "N": n,
             "T": steps,
@@ -100,7 +140,9 @@ def _random_nodes(n: int, steps: int, seed: int) -> Nodes:
 Change = Callable[[StreamConstants, int], None]
 
 
-def _same_output(point: Point, statement: Statement, change: Change | None = None) -> Outcome:
+def _same_output(
+    point: Point, statement: Statement, change: Change | None = None
+) -> Outcome:
     """Compare both kernels on the same nodes at every step; ``change`` plants a fault in the stream's constants."""
     n = int(point["N"])
     steps = int(point["T"])
@@ -116,7 +158,11 @@ def _same_output(point: Point, statement: Statement, change: Change | None = Non
     off = np.linalg.norm(fast - slow, axis=1) / np.linalg.norm(slow, axis=1)
     worst = int(np.argmax(off))
     ok = bool(np.isfinite(off).all() and off[worst] <= ROUNDING)
-    return Outcome(ok, Fraction(float(off[worst])) if ok else None, note=f"off by {off[worst]:.3g} at step {worst + 1}")
+    return Outcome(
+        ok,
+        Fraction(float(off[worst])) if ok else None,
+        note=f"off by {off[worst]:.3g} at step {worst + 1}",
+    )
 
 
 def _weight(place: int, factor: float) -> Change:
@@ -143,8 +189,15 @@ CHECKS.add(
         readings={"ordering": "once"},
         variants=("amended",),
         planted=[
-            Planted("one step early", is_satisfied=partial(_same_nodes, fault="one step early"), at_declared_size=True),
-            Planted("no whole block", is_satisfied=partial(_same_nodes, fault="no whole block")),
+            Planted(
+                "one step early",
+                is_satisfied=partial(_same_nodes, fault="one step early"),
+                at_declared_size=True,
+            ),
+            Planted(
+                "no whole block",
+                is_satisfied=partial(_same_nodes, fault="no whole block"),
+            ),
         ],
         region="the stream's windows against COMPOSE, node by node: N < 24 (smoke), 70, 140; five epochs",
     ),
@@ -168,8 +221,14 @@ CHECKS.add(
                 is_satisfied=partial(_same_output, change=_weight(4, 1 + 1e-9)),
                 at_declared_size=True,
             ),
-            Planted("gamma and 1 - gamma swapped", is_satisfied=partial(_same_output, change=_swap)),
-            Planted("decay of N - 1 steps", is_satisfied=partial(_same_output, change=_decay_off)),
+            Planted(
+                "gamma and 1 - gamma swapped",
+                is_satisfied=partial(_same_output, change=_swap),
+            ),
+            Planted(
+                "decay of N - 1 steps",
+                is_satisfied=partial(_same_output, change=_decay_off),
+            ),
         ],
         region="N up to 128, T up to 6N + 7, most no multiple of N; alpha and gamma with their ends",
         leaves_out="floats: 1e-12 relative to the norm of a step's output",

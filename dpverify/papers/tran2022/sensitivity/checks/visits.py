@@ -19,7 +19,10 @@ from dpverify.harness import (
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.sensitivity import sensitivity_bounds as bounds
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
-from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import epoch_of, most_visits
+from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
+    epoch_of,
+    most_visits,
+)
 
 CHECKS = PaperChecks("tran2022", __name__, {**witnesses.UPDATE_1, **witnesses.UPDATE_2})
 
@@ -42,7 +45,9 @@ RUNS: list[
 
 
 def _terms(point: Point, statement: Statement) -> int:
-    return most_visits(*witnesses.node_of(point), int(point["N"]), witnesses.ordering_of(statement))
+    return most_visits(
+        *witnesses.node_of(point), int(point["N"]), witnesses.ordering_of(statement)
+    )
 
 
 def _terms_of_patterns(point: Point, statement: Statement) -> Fraction:
@@ -50,7 +55,12 @@ def _terms_of_patterns(point: Point, statement: Statement) -> Fraction:
     start = int(point["node_start"])
     end = int(point["node_end"])
     return Fraction(
-        max(len(steps) for steps in witnesses.patterns(start, end, int(point["N"]), witnesses.ordering_of(statement)))
+        max(
+            len(steps)
+            for steps in witnesses.patterns(
+                start, end, int(point["N"]), witnesses.ordering_of(statement)
+            )
+        )
     )
 
 
@@ -64,7 +74,9 @@ def _used(point: Point, statement: Statement) -> int:
 
 
 def _later(point: Point, statement: Statement) -> int:
-    return bounds.visits_later(int(point["T"]), int(point["N"]), witnesses.ordering_of(statement))
+    return bounds.visits_later(
+        int(point["T"]), int(point["N"]), witnesses.ordering_of(statement)
+    )
 
 
 def _search(
@@ -79,7 +91,12 @@ def _search(
     neighbours: Sequence[TrueNeighbour] = (),
 ) -> SearchCheck:
     symbols = {"N": "integer, N >= 1"} if also is None else also
-    ends_of = {"T": (1, largest), "N": (1, largest), "Level": (0, 20), "Block": (0, 2**12)}
+    ends_of = {
+        "T": (1, largest),
+        "N": (1, largest),
+        "Level": (0, 20),
+        "Block": (0, 2**12),
+    }
     region = {symbol: ends_of[symbol] for symbol in ends_of if symbol in symbols}
     return SearchCheck(
         claim,
@@ -98,13 +115,18 @@ _RUN = {"T": "integer, T >= 1", "N": "integer, N >= 1"}
 
 
 def _node_points(budget: Budget) -> Iterator[dict[str, int]]:
-    return ({"N": N, "node_start": start, "node_end": end} for N, start, end in witnesses.short_nodes(budget))
+    return (
+        {"N": N, "node_start": start, "node_end": end}
+        for N, start, end in witnesses.short_nodes(budget)
+    )
 
 
 def _decay(point: Point, statement: Statement, extra_steps: int = 0) -> Outcome:
     """Test, over all patterns, the least number of steps from the j-th visit back to the end of the node."""
     N, start, end = (int(point[name]) for name in ("N", "node_start", "node_end"))
-    amended = statement.variant == "amended" and statement.reading["ordering"] == "fresh"
+    amended = (
+        statement.variant == "amended" and statement.reading["ordering"] == "fresh"
+    )
     for steps in witnesses.patterns(start, end, N, witnesses.ordering_of(statement)):
         for j, t in enumerate(reversed(steps)):
             needed = (j - 1) * N + 1 if amended and j else j * N
@@ -131,8 +153,12 @@ def _touched(point: Point, statement: Statement) -> Outcome:
 
 def _unavoidable(before: int, length: int, N: int, statement: Statement) -> Outcome:
     if statement.reading["ordering"] == "once":
-        return Outcome(length >= N, note="a node shorter than N steps misses a place of the permutation")
-    first_whole = epoch_of(before + N, N) if before else 0  # the first epoch that begins after the step `before`
+        return Outcome(
+            length >= N,
+            note="a node shorter than N steps misses a place of the permutation",
+        )
+    # the first epoch that begins after the step `before`
+    first_whole = epoch_of(before + N, N) if before else 0
     inside = (first_whole + 1) * N <= before + length
     missed = f"[{before + 1}, {before + length}] holds no whole epoch of {N} steps, so an example can lie beside it"
     return Outcome(inside, note="" if inside else missed)
@@ -152,7 +178,9 @@ CHECKS.add(
         also={**witnesses.NODES, "N": "integer, N >= 1"},
         extra_conditions=witnesses.ends("node_start", "node_end"),
     ),
-    ExhaustiveCheck("theorem-4-terms", "all-patterns", points=_node_points, lhs=_terms_of_patterns),
+    ExhaustiveCheck(
+        "theorem-4-terms", "all-patterns", points=_node_points, lhs=_terms_of_patterns
+    ),
     *(
         ExhaustiveCheck(
             "theorem-4-decay",
@@ -178,20 +206,32 @@ CHECKS.add(
             readings={"ordering": ordering},
             points=_wide_nodes,
             is_satisfied=_touched,
-            planted=[Planted("nodes shorter than an epoch", is_satisfied=_touched_if_half)],
+            planted=[
+                Planted("nodes shorter than an epoch", is_satisfied=_touched_if_half)
+            ],
             region="two levels above floor(log2 N), 2N nodes in a row on each",
         )
         for ordering in ("fresh", "once")
     ),
-    _search("theorem-4-level-count", _count(bounds.level_visits, "T", "N", "level"), RUNS, also=_RUN),
-    *(_search(claim, _count(bounds.visits, "T", "N"), RUNS, also=_RUN) for claim in ("theorem-4-v", "algorithm-1-v")),
+    _search(
+        "theorem-4-level-count",
+        _count(bounds.level_visits, "T", "N", "level"),
+        RUNS,
+        also=_RUN,
+    ),
+    *(
+        _search(claim, _count(bounds.visits, "T", "N"), RUNS, also=_RUN)
+        for claim in ("theorem-4-v", "algorithm-1-v")
+    ),
     _search("algorithm-1-v", _used, RUNS[:6], also=_RUN, name="used-nodes", largest=48),
     *(
         _search(
             claim,
             _count(bounds.visits_first, "N"),
             [{"N": n} for n in range(1, 10)],
-            neighbours=[TrueNeighbour("twice as many", rhs="2*printed")] if claim == "theorem-8-count-first" else [],
+            neighbours=[TrueNeighbour("twice as many", rhs="2*printed")]
+            if claim == "theorem-8-count-first"
+            else [],
         )
         for claim in ("theorem-8-count-first", "algorithm-2-v-le-2n")
     ),

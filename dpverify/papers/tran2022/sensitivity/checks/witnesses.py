@@ -15,16 +15,20 @@ from typing import cast
 from dpverify.harness import Budget, Point, Property
 from dpverify.harness.admissible import LineLoss, Witness, linear, witness_properties
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import epoch_of, latest_visits
+from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
+    epoch_of,
+    latest_visits,
+)
 from dpverify.shared_types import Ordering
 
 Corner = Mapping[str, int | Fraction | str]
 
 NODES = {"Block": "integer, Block >= 0", "Level": "integer, Level >= 0"}
-"""The released nodes are [Block*2**Level + 1, (Block + 1)*2**Level]. The names begin with capitals, so that they get
-values before a and b."""
+"""The released nodes are [Block*2**Level + 1, (Block + 1)*2**Level]. The names begin
+with capitals, so that they get values before a and b."""
 
-LONGEST_RUN = {"smoke": 12, "standard": 18, "full": 20}  # Every pattern is tried in nodes of runs up to this length
+# Every pattern is tried in nodes of runs up to this length
+LONGEST_RUN = {"smoke": 12, "standard": 18, "full": 20}
 
 
 def ordering_of(statement: Statement) -> Ordering:
@@ -34,7 +38,10 @@ def ordering_of(statement: Statement) -> Ordering:
 
 def depth_of(statement: Statement) -> list[str]:
     """Return the formula for the tree's depth R in the statement's reading, or nothing if there is no such reading."""
-    meaning = {"levels": ["depth == floor(log2(T)) + 1"], "height": ["depth == floor(log2(T))"]}
+    meaning = {
+        "levels": ["depth == floor(log2(T)) + 1"],
+        "height": ["depth == floor(log2(T))"],
+    }
     return meaning.get(statement.reading.get("depth", ""), [])
 
 
@@ -62,11 +69,16 @@ def short_nodes(budget: Budget) -> Iterator[tuple[int, int, int]]:
 def patterns(start: int, end: int, N: int, ordering: Ordering) -> Iterable[list[int]]:
     """Yield every sorted set of steps in [start, end] at which one example can be used."""
     if ordering == "once":
-        yield from ([t for t in range(start, end + 1) if (t - 1) % N == place] for place in range(N))
+        yield from (
+            [t for t in range(start, end + 1) if (t - 1) % N == place]
+            for place in range(N)
+        )
         return
     choices: list[list[int | None]] = []
     for epoch in range(epoch_of(start, N), epoch_of(end, N) + 1):
-        inside: list[int | None] = list(range(max(start, epoch * N + 1), min(end, (epoch + 1) * N) + 1))
+        inside: list[int | None] = list(
+            range(max(start, epoch * N + 1), min(end, (epoch + 1) * N) + 1)
+        )
         choices.append(inside if len(inside) == N else [None, *inside])
     for choice in product(*choices):
         yield [t for t in choice if t is not None]
@@ -81,17 +93,34 @@ ALPHA = Fraction(3, 32)
 
 def shown_once(statement: Statement) -> dict[str, dict[str, list[float]]]:
     """Return the figure for the printed statement under "fresh" and nothing for all others, so it is shown once."""
-    return pattern_figure() if (statement.variant, statement.reading["ordering"]) == ("printed", "fresh") else {}
+    return (
+        pattern_figure()
+        if (statement.variant, statement.reading["ordering"]) == ("printed", "fresh")
+        else {}
+    )
 
 
 def pattern_figure() -> dict[str, dict[str, list[float]]]:
     """Return the columns of the figure "pattern": steps of the node with weights, and the visits of each pattern."""
     printed = [END - j * N for j in range(-(-(END - START) // N))]
-    columns = {"x": [float(t) for t in range(START, END + 1)], "weight": _weights(range(START, END + 1))}
-    for name, visits in (("printed", printed), ("once", _visits("once")), ("fresh", _visits("fresh"))):
-        columns[f"{name}-x"], columns[name] = [float(t) for t in visits], _weights(visits)
+    columns = {
+        "x": [float(t) for t in range(START, END + 1)],
+        "weight": _weights(range(START, END + 1)),
+    }
+    for name, visits in (
+        ("printed", printed),
+        ("once", _visits("once")),
+        ("fresh", _visits("fresh")),
+    ):
+        columns[f"{name}-x"], columns[name] = (
+            [float(t) for t in visits],
+            _weights(visits),
+        )
     epochs = range(epoch_of(START, N) + 1, epoch_of(END, N) + 1)
-    columns["epoch-x"], columns["epoch"] = [float(e * N + 1) for e in epochs], [float(e) for e in epochs]
+    columns["epoch-x"], columns["epoch"] = (
+        [float(e * N + 1) for e in epochs],
+        [float(e) for e in epochs],
+    )
     return {"pattern": {**columns, "at:N": [float(N)], "at:alpha": [float(ALPHA)]}}
 
 
@@ -104,7 +133,8 @@ def _weights(steps: list[int] | range) -> list[float]:
 
 
 ONE = Fraction(1)
-ENDS = (("node_start", "node_end"), ("a", "b"), ("start", "end"))  # names of a node's first and last step
+# names of a node's first and last step
+ENDS = (("node_start", "node_end"), ("a", "b"), ("start", "end"))
 
 
 def is_released_node(point: Point) -> bool:
@@ -113,7 +143,11 @@ def is_released_node(point: Point) -> bool:
         if first in point and last in point:
             length = point[last] - point[first] + 1
             is_integer = length.denominator == 1 and length >= 1
-            return is_integer and int(length).bit_count() == 1 and (point[first] - 1) % length == 0
+            return (
+                is_integer
+                and int(length).bit_count() == 1
+                and (point[first] - 1) % length == 0
+            )
     return True
 
 
@@ -165,20 +199,31 @@ def has_second_step(point: Point) -> bool:
 
 UPDATE_1 = {
     "update-of-algorithm-1": Property(
-        "Algorithm 1 visits each example once in an epoch and releases nodes of its tree", is_released_node
+        "Algorithm 1 visits each example once in an epoch and releases nodes of its tree",
+        is_released_node,
     )
 }
 UPDATE_2 = {
     "update-of-algorithm-2": Property(
-        "Algorithm 2 visits each example once in an epoch and releases nodes of its tree", is_released_node
+        "Algorithm 2 visits each example once in an epoch and releases nodes of its tree",
+        is_released_node,
     )
 }
-OPPOSED = witness_properties(opposed, "linear losses of slope G, of which one is turned round")
-TURNING = witness_properties(_until_node_end, "losses along a straight path, of which one bends up or down with L")
+OPPOSED = witness_properties(
+    opposed, "linear losses of slope G, of which one is turned round"
+)
+TURNING = witness_properties(
+    _until_node_end,
+    "losses along a straight path, of which one bends up or down with L",
+)
 WHATEVER_THE_NOISE = Property(
-    "the first step has the length eta whatever the noise, and the example is used at the second", has_second_step
+    "the first step has the length eta whatever the noise, and the example is used at the second",
+    has_second_step,
 )
 SECOND_STEP = {
-    **witness_properties(_first_step, "losses of which one bends up or down with L, as far as one step goes"),
+    **witness_properties(
+        _first_step,
+        "losses of which one bends up or down with L, as far as one step goes",
+    ),
     "update-of-algorithm-2": WHATEVER_THE_NOISE,
 }

@@ -51,14 +51,21 @@ COORDINATES = 3
 
 def _renyi(touched: str) -> Callable[[Point, Statement], Fraction]:
     """Return the left side for the worst neighbour: each of the touched queries moves by its whole sensitivity."""
-    return lambda point, _: int(point[touched]) * bounds.aggregation_renyi(point["z"], point["rho"], [Fraction(1)])
+    return lambda point, _: (
+        int(point[touched])
+        * bounds.aggregation_renyi(point["z"], point["rho"], [Fraction(1)])
+    )
 
 
 def _delta(point: Point, statement: Statement) -> Exact:
     """Return the exact delta of the worst mechanism with V touched queries, a Gaussian with mu = rho sqrt(V)."""
     epsilon = definitions(statement, point)["epsilon"]
     touched = int(point["V"])
-    return bounds.aggregation_delta(touched, point["rho"], epsilon) if touched else Fraction(0)
+    return (
+        bounds.aggregation_delta(touched, point["rho"], epsilon)
+        if touched
+        else Fraction(0)
+    )
 
 
 def _delta_of_sigma(point: Point, statement: Statement) -> Exact:
@@ -68,18 +75,26 @@ def _delta_of_sigma(point: Point, statement: Statement) -> Exact:
 
 
 def _divergence(shift: str) -> Callable[[Point, Statement], Fraction]:
-    return lambda point, _: bounds.gaussian_renyi(point["z"], point[shift], point["sigma"])
+    return lambda point, _: bounds.gaussian_renyi(
+        point["z"], point[shift], point["sigma"]
+    )
 
 
 def _log_density(point: Point, statement: Statement) -> Fraction:
     """Return the exponent of the density N(0, scale^2), scale = Delta/rho, at the distance query_gap."""
-    return -(point["query_gap"] ** 2) * point["rho"] ** 2 / (2 * point["query_sensitivity"] ** 2)
+    return (
+        -(point["query_gap"] ** 2)
+        * point["rho"] ** 2
+        / (2 * point["query_sensitivity"] ** 2)
+    )
 
 
 def _factor(point: Point, statement: Statement) -> Exact:
     """Return the exponential of (z-1) times the divergence of two Gaussians, by the definition of the divergence."""
     scale = point["query_sensitivity"] / point["rho"]
-    return ball((point["z"] - 1) * bounds.gaussian_renyi(point["z"], point["query_gap"], scale)).exp()
+    return ball(
+        (point["z"] - 1) * bounds.gaussian_renyi(point["z"], point["query_gap"], scale)
+    ).exp()
 
 
 def _mechanism() -> tuple[LinearQueries, Any, Any]:
@@ -90,13 +105,16 @@ def _mechanism() -> tuple[LinearQueries, Any, Any]:
     sensitivities = rng.uniform(0.5, 2.0, QUERIES)
     feedback, steering = rng.normal(size=(2, QUERIES, QUERIES)) / QUERIES
     data = rng.normal(size=(EXAMPLES, COORDINATES))
-    data[0] = [10.0, 0.0, 0.0]  # longer than any clip, so that its opposite is a whole sensitivity away
+    # longer than any clip, so that its opposite is a whole sensitivity away
+    data[0] = [10.0, 0.0, 0.0]
     neighbour = data.copy()
     neighbour[0] = -data[0]
     return LinearQueries(members, sensitivities, feedback, steering), data, neighbour
 
 
-def _losses(noise_factor: float = 1.0, redraw: bool = True) -> Callable[[Context, np.random.Generator, int], Any]:
+def _losses(
+    noise_factor: float = 1.0, redraw: bool = True
+) -> Callable[[Context, np.random.Generator, int], Any]:
     """Return a simulation of standardized privacy losses of touched queries: iid standard normal under Theorem 10."""
 
     def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
@@ -109,7 +127,9 @@ def _losses(noise_factor: float = 1.0, redraw: bool = True) -> Callable[[Context
         released = queries.release_many(data, rho, noise)
         means = queries.replay_many(data, released)
         means_neighbour = queries.replay_many(neighbour, released)
-        gaps = np.sum((released - means_neighbour) ** 2 - (released - means) ** 2, axis=2)
+        gaps = np.sum(
+            (released - means_neighbour) ** 2 - (released - means) ** 2, axis=2
+        )
         losses = gaps * rho**2 / (2.0 * queries.sensitivities**2)
         return (losses[:, touched, np.newaxis] - rho**2 / 2.0) / rho
 
@@ -117,23 +137,45 @@ def _losses(noise_factor: float = 1.0, redraw: bool = True) -> Callable[[Context
 
 
 MECHANISM = {
-    "adaptive-queries": Property("the queries do not depend on earlier answers, which adaptive queries need not"),
-    "local-queries": Property("V of the queries read the one example that is replaced", lambda point: point["V"] >= 1),
-    "bounded-sensitivity": Property("each of these queries moves by exactly its sensitivity"),
-    "gaussian-mechanism": Property("each answer has fresh Gaussian noise of deviation sensitivity/rho"),
-    "neighbour-replace-one": Property("the one example that these queries read is replaced"),
+    "adaptive-queries": Property(
+        "the queries do not depend on earlier answers, which adaptive queries need not"
+    ),
+    "local-queries": Property(
+        "V of the queries read the one example that is replaced",
+        lambda point: point["V"] >= 1,
+    ),
+    "bounded-sensitivity": Property(
+        "each of these queries moves by exactly its sensitivity"
+    ),
+    "gaussian-mechanism": Property(
+        "each answer has fresh Gaussian noise of deviation sensitivity/rho"
+    ),
+    "neighbour-replace-one": Property(
+        "the one example that these queries read is replaced"
+    ),
 }
 
 LOSS_LAW = MonteCarloCheck(
     "theorem-10",
     "privacy-loss-law",
     point={"rho": "1/2", "V": VISITS, "z": 2},
-    plan=Plan(TrajectoryEffect(VISITS, 1, scale=1.02, row_scale=1.1, correlation=0.1), seconds_each=5e-5),
+    plan=Plan(
+        TrajectoryEffect(VISITS, 1, scale=1.02, row_scale=1.1, correlation=0.1),
+        seconds_each=5e-5,
+    ),
     simulate=_losses(),
     judge=TrajectoryLaw(lambda _: np.eye(VISITS)),
     controls=[
-        Control("noise-scaled-1.02", "every query's noise is 1.02 times what Algorithm 5 says", _losses(1.02)),
-        Control("noise-reused", "a query gets the noise of the query before it", _losses(redraw=False)),
+        Control(
+            "noise-scaled-1.02",
+            "every query's noise is 1.02 times what Algorithm 5 says",
+            _losses(1.02),
+        ),
+        Control(
+            "noise-reused",
+            "a query gets the noise of the query before it",
+            _losses(redraw=False),
+        ),
     ],
     leaves_out="one mechanism of 20 adaptive queries; floats, not real arithmetic",
 )
@@ -160,13 +202,19 @@ CHECKS.add(
         meets=MECHANISM,
     ),
     SearchCheck("theorem-10-dp", "search", lhs=_delta),
-    SearchCheck("theorem-10-factor-bound", "search", region={"z": (1, 20), "rho": (0, 5)}),
+    SearchCheck(
+        "theorem-10-factor-bound", "search", region={"z": (1, 20), "rho": (0, 5)}
+    ),
     SearchCheck("theorem-4-conversion", "search", lhs=_delta_of_sigma),
 )
 
 
 def _orders(_: Budget) -> Iterable[dict[str, Fraction | int]]:
-    return ({"z": z, "rho": rho} for z in (2, Fraction(3, 2), 5) for rho in (1, Fraction(1, 4), Fraction(1, 16)))
+    return (
+        {"z": z, "rho": rho}
+        for z in (2, Fraction(3, 2), 5)
+        for rho in (1, Fraction(1, 4), Fraction(1, 16))
+    )
 
 
 def _moved(point: Point) -> arb:
@@ -179,23 +227,30 @@ def _below(deviations: arb) -> arb:
     return (-deviations / arb(2).sqrt()).erfc() / 2
 
 
-def _two_queries(point: Point, statement: Statement, often: Fraction = Fraction(1, 2)) -> Outcome:
+def _two_queries(
+    point: Point, statement: Statement, often: Fraction = Fraction(1, 2)
+) -> Outcome:
     """Compare the divergences of two queries if the second one moves with probability ``often``, and if always."""
     moment = _moved(point)
     order = ball(point["z"] - 1)
     exact = (ball(often) * moment + ball(1 - often)).log() / order
     printed = moment.log() / order
     note = "a query that moves if an answer of OUT(s) is positive; right side: that answer set to 1"
-    return Outcome(bool(exact.overlaps(printed)), to_exact(exact), to_exact(printed), note)
+    return Outcome(
+        bool(exact.overlaps(printed)), to_exact(exact), to_exact(printed), note
+    )
 
 
-def _three_queries(point: Point, statement: Statement, *, fixed: bool = False) -> Outcome:
+def _three_queries(
+    point: Point, statement: Statement, *, fixed: bool = False
+) -> Outcome:
     """Compare the exact divergence with the largest over rules for the second answer, or over fixed values of it."""
     moment = _moved(point)
     order = ball(point["z"] - 1)
     agree = _below(arb(3))
     exact = (moment * (agree * moment + 1 - agree)).log() / order
-    # with the second answer fixed at a positive number, the signs agree if the first, of mean z rho, is positive
+    # with the second answer fixed at a positive number, the signs agree if the first,
+    # of mean z rho, is positive
     often = _below(ball(point["z"] * point["rho"])) if fixed else arb(1)
     largest = (moment * (often * moment + 1 - often)).log() / order
     return Outcome(bool(exact <= largest), to_exact(exact), to_exact(largest))
@@ -206,11 +261,21 @@ def _fixed(point: Point, statement: Statement) -> Outcome:
 
 
 THREE_QUERIES = {
-    "adaptive-queries": Property("the last query depends on the sign of an earlier answer"),
-    "local-queries": Property("which queries read the example that is replaced is fixed in advance"),
-    "bounded-sensitivity": Property("a query moves by rho or not at all, and its sensitivity is rho"),
-    "gaussian-mechanism": Property("each answer has fresh Gaussian noise of deviation 1"),
-    "neighbour-replace-one": Property("one example is replaced, which the last query and the first of three read"),
+    "adaptive-queries": Property(
+        "the last query depends on the sign of an earlier answer"
+    ),
+    "local-queries": Property(
+        "which queries read the example that is replaced is fixed in advance"
+    ),
+    "bounded-sensitivity": Property(
+        "a query moves by rho or not at all, and its sensitivity is rho"
+    ),
+    "gaussian-mechanism": Property(
+        "each answer has fresh Gaussian noise of deviation 1"
+    ),
+    "neighbour-replace-one": Property(
+        "one example is replaced, which the last query and the first of three read"
+    ),
 }
 
 CHECKS.add(
@@ -219,8 +284,19 @@ CHECKS.add(
         "two-and-three-queries",
         points=_orders,
         is_satisfied=of_variant(_two_queries, _three_queries),
-        neighbours=[TrueNeighbour("a query that always moves", is_satisfied=partial(_two_queries, often=Fraction(1)))],
-        planted=[Planted("answers of OUT(s) that are fixed", is_satisfied=_fixed, at_declared_size=True)],
+        neighbours=[
+            TrueNeighbour(
+                "a query that always moves",
+                is_satisfied=partial(_two_queries, often=Fraction(1)),
+            )
+        ],
+        planted=[
+            Planted(
+                "answers of OUT(s) that are fixed",
+                is_satisfied=_fixed,
+                at_declared_size=True,
+            )
+        ],
         interior=lambda point: point["rho"] < 1,
         meets=THREE_QUERIES,
         region="two and three adaptive queries, their exact divergences",

@@ -10,10 +10,21 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import partial
 
-from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness import (
+    Budget,
+    ExhaustiveCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    SearchCheck,
+)
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.composition import compose
-from dpverify.papers.tran2022.trees.tree_aggregation_bounds import count_nodes, squared_decay_sum
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import (
+    count_nodes,
+    squared_decay_sum,
+)
 from dpverify.symbolic.exact.numbers import Exact
 
 CHECKS = PaperChecks("tran2022", __name__)
@@ -82,11 +93,18 @@ def is_cover(nodes: Sequence[Sequence[int]], a: int, b: int) -> Outcome:
     for y, z in nodes:
         length = z - y + 1
         if length < 1 or length & (length - 1) or (y - 1) % length:
-            return Outcome(False, note=f"[{y}, {z}] is not of the form [q 2^k + 1, (q+1) 2^k]")
+            return Outcome(
+                False, note=f"[{y}, {z}] is not of the form [q 2^k + 1, (q+1) 2^k]"
+            )
         if y != expected:
-            return Outcome(False, note=f"a node starts at {y} where {expected} is the next step to cover")
+            return Outcome(
+                False,
+                note=f"a node starts at {y} where {expected} is the next step to cover",
+            )
         expected = z + 1
-    return Outcome(expected == b + 1, note=f"the nodes end at {expected - 1}, the interval at {b}")
+    return Outcome(
+        expected == b + 1, note=f"the nodes end at {expected - 1}, the interval at {b}"
+    )
 
 
 CHECKS.add(
@@ -95,30 +113,48 @@ CHECKS.add(
         "search",
         lhs=_squared_decays,
         region={"top_bit": (0, 24)},
-        corners=[{"gamma": "999/1000", "s": 1023, "top_bit": 9}, {"gamma": "1/2", "s": 0, "top_bit": 0}],
+        corners=[
+            {"gamma": "999/1000", "s": 1023, "top_bit": 9},
+            {"gamma": "1/2", "s": 0, "top_bit": 0},
+        ],
     ),
     SearchCheck("proposition-16-mod", "search", region={"top_bit": (0, 200)}),
     SearchCheck("proposition-16-step-1", "search", region={"top_bit": (0, 24)}),
-    SearchCheck("proposition-16-step-2", "search", lhs=_squared_decays, region={"top_bit": (0, 24)}),
+    SearchCheck(
+        "proposition-16-step-2",
+        "search",
+        lhs=_squared_decays,
+        region={"top_bit": (0, 24)},
+    ),
     SearchCheck(
         "proposition-18",
         "search",
         lhs=count_nodes("b", "a"),
         corners=[{"a": 2, "b": 2**k - 1} for k in range(2, 21)],
     ),
-    ExhaustiveCheck("proposition-18", "algorithm-3", points=_intervals, lhs=_literal_count),
+    ExhaustiveCheck(
+        "proposition-18", "algorithm-3", points=_intervals, lhs=_literal_count
+    ),
     SearchCheck(
         "proposition-18-prefix",
         "search",
         lhs=count_nodes("b"),
         corners=[{"b": 2**k - 1} for k in range(1, 21)],
     ),
-    ExhaustiveCheck("proposition-18-prefix", "algorithm-3", points=_prefixes, lhs=_literal_count),
+    ExhaustiveCheck(
+        "proposition-18-prefix", "algorithm-3", points=_prefixes, lhs=_literal_count
+    ),
     ExhaustiveCheck(
         "proposition-18-cover",
         "algorithm-3",
         points=_intervals,
         is_satisfied=_covers,
-        planted=[Planted("the last node is left out", is_satisfied=partial(_covers, until=-1), at_declared_size=True)],
+        planted=[
+            Planted(
+                "the last node is left out",
+                is_satisfied=partial(_covers, until=-1),
+                at_declared_size=True,
+            )
+        ],
     ),
 )

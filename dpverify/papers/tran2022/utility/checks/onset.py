@@ -40,14 +40,22 @@ CELLS = (
 )
 """d and epsilon vary together; delta, L/G and R/G vary separately."""
 
-SCALE = 3  # The check multiplies G, L and R by this and requires that the bounds scale, so G = 1 loses no generality.
+# The check multiplies G, L and R by this and requires that the bounds scale, so G = 1
+# loses no generality.
+SCALE = 3
 
 DECADES = 4  # Points of a line of the figure, per factor of ten.
 
 MOST_EXAMPLES = {"theorem-6": 3e4, "theorem-9": 1e7}
 """Largest N of the curve with the needed noise. Beyond it the accountant takes long or has no bound."""
 
-FIELDS = {"d": "d", "epsilon": "epsilon", "delta": "delta", "L": "smoothness", "R": "gap"}
+FIELDS = {
+    "d": "d",
+    "epsilon": "epsilon",
+    "delta": "delta",
+    "L": "smoothness",
+    "R": "gap",
+}
 """Field of a cell for each symbol of the record."""
 
 Bound = Callable[[Theorem, int, Cell], float]
@@ -60,14 +68,22 @@ def corrected_bound(theorem: Theorem, n: int, cell: Cell) -> float:
 
 def _cells(budget: Budget) -> Iterable[dict[str, int | Fraction | str]]:
     cells = (SHOWN, CELLS[-1]) if budget.name == "smoke" else CELLS
-    return ({name: Fraction(str(getattr(cell, of))) for name, of in FIELDS.items()} for cell in cells)
+    return (
+        {name: Fraction(str(getattr(cell, of))) for name, of in FIELDS.items()}
+        for cell in cells
+    )
 
 
-def _rule(theorem: Theorem, needed: Bound = needed_bound) -> Callable[[Point, Statement], Outcome]:
+def _rule(
+    theorem: Theorem, needed: Bound = needed_bound
+) -> Callable[[Point, Statement], Outcome]:
     """Return the rule for a cell; ``needed`` is the bound that determines the onset with the needed noise."""
 
     def is_satisfied(point: Point, statement: Statement) -> Outcome:
-        cell = Cell(int(point["d"]), *(float(point[name]) for name in ("epsilon", "delta", "L", "R")))
+        cell = Cell(
+            int(point["d"]),
+            *(float(point[name]) for name in ("epsilon", "delta", "L", "R")),
+        )
         cell_onsets = onsets(theorem, cell)
         n = size(cell_onsets.corrected)
         for scale in (1, SCALE):
@@ -75,29 +91,55 @@ def _rule(theorem: Theorem, needed: Bound = needed_bound) -> Callable[[Point, St
             recorded = _recorded_bound(statement, theorem, n, cell, scale)
             if abs(corrected - recorded) > 1e-9 * recorded:
                 return Outcome(
-                    False, Fraction(corrected), Fraction(recorded), f"the record says something else at G = {scale}"
+                    False,
+                    Fraction(corrected),
+                    Fraction(recorded),
+                    f"the record says something else at G = {scale}",
                 )
-        for k, bound in zip(cell_onsets, (printed_bound, corrected_bound, needed, least_bound), strict=True):
+        for k, bound in zip(
+            cell_onsets,
+            (printed_bound, corrected_bound, needed, least_bound),
+            strict=True,
+        ):
             value = bound(theorem, size(k), cell)
             previous_value = bound(theorem, size(k - 1), cell)
             if not value < 1.0 <= previous_value:
                 return Outcome(
-                    False, Fraction(value), Fraction(1), f"N = {size(k)} is not where the bound falls below G"
+                    False,
+                    Fraction(value),
+                    Fraction(1),
+                    f"N = {size(k)} is not where the bound falls below G",
                 )
         ordered = cell_onsets.least <= cell_onsets.needed <= cell_onsets.corrected
         return Outcome(
-            ordered, Fraction(size(cell_onsets.needed)), Fraction(size(cell_onsets.corrected)), "onsets out of order"
+            ordered,
+            Fraction(size(cell_onsets.needed)),
+            Fraction(size(cell_onsets.corrected)),
+            "onsets out of order",
         )
 
     return is_satisfied
 
 
-def _recorded_bound(statement: Statement, theorem: Theorem, n: int, cell: Cell, scale: int) -> float:
+def _recorded_bound(
+    statement: Statement, theorem: Theorem, n: int, cell: Cell, scale: int
+) -> float:
     steps = steps_of(theorem, n, cell)
     delta = Fraction(str(cell.delta))
     L, R = (scale * Fraction(str(value)) for value in (cell.smoothness, cell.gap))
     _, right = evaluate_statement(
-        statement, as_point({"N": n, "T": steps, "d": cell.d, "delta": delta, "G": scale, "L": L, "R": R})
+        statement,
+        as_point(
+            {
+                "N": n,
+                "T": steps,
+                "d": cell.d,
+                "delta": delta,
+                "G": scale,
+                "L": L,
+                "R": R,
+            }
+        ),
     )
     return float(to_ball(to_value(right)).mid())
 
@@ -114,9 +156,14 @@ def onset_figure(theorem: Theorem) -> dict[str, dict[str, list[float]]]:
         "corrected": [corrected_bound(theorem, n, SHOWN) for n in sizes],
         "needed-x": [float(n) for n in short],
         "needed": [needed_bound(theorem, n, SHOWN) for n in short],
-        **{f"cell-{name}": [float(getattr(cell, of)) for cell in CELLS] for name, of in FIELDS.items()},
         **{
-            f"cell-{name}": [float(size(getattr(cell_onsets, name))) for cell_onsets in table]
+            f"cell-{name}": [float(getattr(cell, of)) for cell in CELLS]
+            for name, of in FIELDS.items()
+        },
+        **{
+            f"cell-{name}": [
+                float(size(getattr(cell_onsets, name))) for cell_onsets in table
+            ]
             for name in Onsets._fields
         },
         "at:theorem": [6.0 if theorem == "theorem-6" else 9.0],
@@ -136,7 +183,9 @@ def onset_table(theorem: Theorem) -> str:
         printed, corrected, needed, least = (f"{size(k):.2g}" for k in cell_onsets)
         needed = needed if needed == least else f"{least} to {needed}"
         rows.append(f"{_words(cell)}: {printed} / {corrected} / {needed}")
-        spread = max(spread, needed_share(theorem, size(cell_onsets.needed), cell).ratio)
+        spread = max(
+            spread, needed_share(theorem, size(cell_onsets.needed), cell).ratio
+        )
     precision = f"the needed noise is known to {100 * (spread - 1):.1g}% or better"
     return f"below G from N = printed / corrected / corrected with the noise needed, {'; '.join(rows)}; {precision}"
 
@@ -144,12 +193,22 @@ def onset_table(theorem: Theorem) -> str:
 def _words(cell: Cell) -> str:
     """Return a name of a row: d, epsilon and the values that differ from those of the shown cell."""
     words = [f"d = {cell.d}", f"epsilon = {cell.epsilon:g}"]
-    settings = (("delta", cell.delta, SHOWN.delta), ("L/G", cell.smoothness, 1.0), ("R/G", cell.gap, 1.0))
-    return ", ".join(words + [f"{name} = {value:g}" for name, value, usual in settings if value != usual])
+    settings = (
+        ("delta", cell.delta, SHOWN.delta),
+        ("L/G", cell.smoothness, 1.0),
+        ("R/G", cell.gap, 1.0),
+    )
+    return ", ".join(
+        words
+        + [f"{name} = {value:g}" for name, value, usual in settings if value != usual]
+    )
 
 
 def _check(theorem: Theorem, seconds: float, noise: str, **readings: str) -> OnsetCheck:
-    fault: dict[str, Any] = {"is_satisfied": _rule(theorem, needed=corrected_bound), "at_declared_size": True}
+    fault: dict[str, Any] = {
+        "is_satisfied": _rule(theorem, needed=corrected_bound),
+        "at_declared_size": True,
+    }
     return OnsetCheck(
         theorem,
         "onset",
@@ -171,5 +230,7 @@ def _check(theorem: Theorem, seconds: float, noise: str, **readings: str) -> Ons
 
 CHECKS.add(
     _check("theorem-6", 4.5, "sigma by the accountant", depth="levels"),
-    _check("theorem-9", 5.5, "sigma by the accountant, between a lower and an upper bound"),
+    _check(
+        "theorem-9", 5.5, "sigma by the accountant, between a lower and an upper bound"
+    ),
 )

@@ -15,7 +15,16 @@ from typing import Any, ClassVar
 
 from flint import arb
 
-from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point, Property, TrueNeighbour
+from dpverify.harness import (
+    Budget,
+    Context,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    Property,
+    TrueNeighbour,
+)
 from dpverify.harness.admissible import LineLoss, Witness, witness_properties
 from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.ledger.results import CheckResult
@@ -31,7 +40,8 @@ from dpverify.symbolic.exact.numbers import ball, to_ball, to_value
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-FASTER = Fraction(1, 100)  # The planted fault: a rate whose exponent of N is smaller by this.
+# The planted fault: a rate whose exponent of N is smaller by this.
+FASTER = Fraction(1, 100)
 
 
 @dataclass(frozen=True)
@@ -45,17 +55,33 @@ class ExponentsCheck(RuleCheck):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Run the check along the rays of the statement's own cone."""
         statement = context.statement
-        terms = (*sorted(rates.left_terms(statement)), *sorted(rates.right_terms(statement)))
+        terms = (
+            *sorted(rates.left_terms(statement)),
+            *sorted(rates.right_terms(statement)),
+        )
         decisive = rates.rays(terms, orders.cone(statement))
-        along = [{f"log_{name}": power for name, power in zip(orders.LETTERS, u, strict=True)} for u in decisive]
-        return RuleCheck.run_block(replace(self, points=lambda _: along), context, block)
+        along = [
+            {
+                f"log_{name}": power
+                for name, power in zip(orders.LETTERS, u, strict=True)
+            }
+            for u in decisive
+        ]
+        return RuleCheck.run_block(
+            replace(self, points=lambda _: along), context, block
+        )
 
 
-def _outgrown(point: Point, statement: Statement, faster: Fraction = Fraction(0)) -> Outcome:
+def _outgrown(
+    point: Point, statement: Statement, faster: Fraction = Fraction(0)
+) -> Outcome:
     """Compare the exponents of both sides along a direction, without logarithms and other factors that O~ hides."""
     direction = (point["log_N"], point["log_d"], point["log_epsilon"])
     left = rates.exponent(rates.left_terms(statement), direction)
-    right = max(rates.dot((n - faster, d, epsilon), direction) for n, d, epsilon in rates.right_terms(statement))
+    right = max(
+        rates.dot((n - faster, d, epsilon), direction)
+        for n, d, epsilon in rates.right_terms(statement)
+    )
     note = "exponents of the bound and of the rate along (N, d, epsilon) = n^(log_N, log_d, log_epsilon)"
     return Outcome(left <= right, left, right, note=note)
 
@@ -75,9 +101,15 @@ def _as_theorem_9(point: Point) -> bool:
 
 
 GROWS = {
-    "T >= 2": Property("T, which is tied to N, d and epsilon, does not shrink", _as_theorem_6),
-    "epsilon <= T*log2(T)*sqrt(d*log(1/delta))/N": Property("with the T of Theorem 6 it says N >= 1", _as_theorem_6),
-    "epsilon <= T**(3/4)*sqrt(d)/N**(3/4)": Property("with the T of Theorem 9 it says N >= 1", _as_theorem_9),
+    "T >= 2": Property(
+        "T, which is tied to N, d and epsilon, does not shrink", _as_theorem_6
+    ),
+    "epsilon <= T*log2(T)*sqrt(d*log(1/delta))/N": Property(
+        "with the T of Theorem 6 it says N >= 1", _as_theorem_6
+    ),
+    "epsilon <= T**(3/4)*sqrt(d)/N**(3/4)": Property(
+        "with the T of Theorem 9 it says N >= 1", _as_theorem_9
+    ),
 }
 
 
@@ -92,10 +124,18 @@ def _walk(point: Point) -> Witness:
 
 
 UPHILL = {
-    **witness_properties(_walk, "losses of a walk uphill, which flatten below the start"),
-    "neighbour-replace-one": Property("the rate is one of a single data set, to which no neighbour is compared"),
-    "update-of-algorithm-1": Property("the signs of the momentum are those of Algorithm 1 in every order"),
-    "update-of-algorithm-2": Property("the signs of the momentum are those of Algorithm 2 in the one order"),
+    **witness_properties(
+        _walk, "losses of a walk uphill, which flatten below the start"
+    ),
+    "neighbour-replace-one": Property(
+        "the rate is one of a single data set, to which no neighbour is compared"
+    ),
+    "update-of-algorithm-1": Property(
+        "the signs of the momentum are those of Algorithm 1 in every order"
+    ),
+    "update-of-algorithm-2": Property(
+        "the signs of the momentum are those of Algorithm 2 in the one order"
+    ),
 }
 
 
@@ -105,7 +145,13 @@ def _exponents(claim: str) -> ExponentsCheck:
         "exponents",
         points=lambda _: (),
         is_satisfied=_outgrown,
-        planted=[Planted("a faster rate", is_satisfied=partial(_outgrown, faster=FASTER), at_declared_size=True)],
+        planted=[
+            Planted(
+                "a faster rate",
+                is_satisfied=partial(_outgrown, faster=FASTER),
+                at_declared_size=True,
+            )
+        ],
         variants=("printed",),
         meets=GROWS,
         interior=lambda point: all(value != 0 for value in point.values()),
@@ -119,10 +165,15 @@ def _far(budget: Budget) -> Iterable[dict[str, int | Fraction]]:
     fixed = {"delta": Fraction(1, 10**6), "G": 1, "L": 1, "R": 1}
     for k in (10, 20, 40, 80, 160, 320, 640):
         n = 2 ** (6 * k)
-        yield from ({"N": n, "d": n**2, "epsilon": epsilon, **fixed} for epsilon in (Fraction(1, 2 ** (3 * k)), 1))
+        yield from (
+            {"N": n, "d": n**2, "epsilon": epsilon, **fixed}
+            for epsilon in (Fraction(1, 2 ** (3 * k)), 1)
+        )
 
 
-def _sequence(point: Point, statement: Statement, slower: Fraction = Fraction(0)) -> Outcome:
+def _sequence(
+    point: Point, statement: Statement, slower: Fraction = Fraction(0)
+) -> Outcome:
     """Compare Theorem 9's bound as printed, at G = L = R = 1, with its rate."""
     steps = definitions(statement, point, precision=1024)["T"]
     if not isinstance(steps, Fraction) or steps.denominator != 1:
@@ -131,41 +182,61 @@ def _sequence(point: Point, statement: Statement, slower: Fraction = Fraction(0)
     if bound is None:
         raise ValueError(f"{statement.key} must have a formula on its left.")
     at = {"T": steps, "delta": point["delta"]}
-    return _at_most_rate(ball(bound), _largest_rate(at, ball(rate), slower), "Theorem 9's bound")
+    return _at_most_rate(
+        ball(bound), _largest_rate(at, ball(rate), slower), "Theorem 9's bound"
+    )
 
 
 def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
     """Return N = 3 and growing T, and thereby growing epsilon."""
-    return ({"N": 3, "T": 2**k, "delta": Fraction(1, 10**6)} for k in (20, 40, 80, 160, 320, 640, 1280))
+    return (
+        {"N": 3, "T": 2**k, "delta": Fraction(1, 10**6)}
+        for k in (20, 40, 80, 160, 320, 640, 1280)
+    )
 
 
 def _largest_rate(point: Point, rate: arb, slower: Fraction) -> arb:
     """Return the largest O~(rate): 10^6 and the tenth power of every logarithm; ``slower`` plants a power of T."""
     steps = arb(int(point["T"]))
     delta = to_ball(to_value(point["delta"]))
-    return 10**6 * (steps.log() * (1 / delta).log()) ** 10 * rate * steps ** to_ball(to_value(slower))
+    return (
+        10**6
+        * (steps.log() * (1 / delta).log()) ** 10
+        * rate
+        * steps ** to_ball(to_value(slower))
+    )
 
 
-def _uphill_1(point: Point, statement: Statement, slower: Fraction = Fraction(0)) -> Outcome:
+def _uphill_1(
+    point: Point, statement: Statement, slower: Fraction = Fraction(0)
+) -> Outcome:
     """Test Algorithm 1 with fresh permutations against d^(1/4)/sqrt(epsilon N)."""
     steps = int(point["T"])
-    left = theorem_bounds.uphill_bound("fresh", steps, theorem_bounds.noise_variance_1(steps))
+    left = theorem_bounds.uphill_bound(
+        "fresh", steps, theorem_bounds.noise_variance_1(steps)
+    )
     log_steps = arb(steps).log() / arb(2).log()
     log_delta = (1 / to_ball(to_value(point["delta"]))).log()
     rate = (arb(3) / steps).sqrt() / (log_steps.sqrt() * log_delta.sqrt().sqrt())
     return _at_most_rate(left, _largest_rate(point, rate, slower))
 
 
-def _uphill_2(point: Point, statement: Statement, slower: Fraction = Fraction(0)) -> Outcome:
+def _uphill_2(
+    point: Point, statement: Statement, slower: Fraction = Fraction(0)
+) -> Outcome:
     """Test Algorithm 2 with one permutation against d^(1/3)/(epsilon N)^(2/3)."""
     steps = int(point["T"])
     left = theorem_bounds.uphill_bound(
-        "once", steps, theorem_bounds.noise_variance_2(steps, Fraction(1), point["delta"])
+        "once",
+        steps,
+        theorem_bounds.noise_variance_2(steps, Fraction(1), point["delta"]),
     )
     return _at_most_rate(left, _largest_rate(point, (arb(3) / steps).sqrt(), slower))
 
 
-def _at_most_rate(left: arb, right: arb, what: str = "gradient that is left at least") -> Outcome:
+def _at_most_rate(
+    left: arb, right: arb, what: str = "gradient that is left at least"
+) -> Outcome:
     note = f"{what}; right side: the rate times 10^6 and the tenth power of every logarithm"
     return Outcome(not left > right, left, right, note=note)
 
@@ -177,14 +248,23 @@ def _noise(point: Point, statement: Statement, excess: int = 1) -> Outcome:
     alpha = Fraction(1, n)
     depth = steps.bit_length()
     low = n.bit_length() - 1
-    v = (min(depth, low) + 1) * Fraction(steps, n) + sum(steps >> j for j in range(low + 1, depth + 1))
-    worst = max(
-        to_ball(to_value(squared_decay_sum(t, alpha))) for t in (steps, 2 ** (depth - 1), 2**depth // 2 - 1 or 1)
+    v = (min(depth, low) + 1) * Fraction(steps, n) + sum(
+        steps >> j for j in range(low + 1, depth + 1)
     )
-    # In units of G sqrt(log(1/delta))/epsilon, per coordinate. alpha = 1 is the largest possible weight.
+    worst = max(
+        to_ball(to_value(squared_decay_sum(t, alpha)))
+        for t in (steps, 2 ** (depth - 1), 2**depth // 2 - 1 or 1)
+    )
+    # In units of G sqrt(log(1/delta))/epsilon, per coordinate. alpha = 1 is the largest
+    # possible weight.
     left = excess * 8 * (to_ball(to_value(v)) * worst).sqrt()
     right = 16 * (arb(2 * steps).log() / arb(2).log()) * (arb(steps) / n).sqrt()
-    return Outcome(bool(left <= right), left, right, note="without the factor alpha, in every coordinate")
+    return Outcome(
+        bool(left <= right),
+        left,
+        right,
+        note="without the factor alpha, in every coordinate",
+    )
 
 
 def _sizes(budget: Budget) -> Iterable[dict[str, int]]:
@@ -235,7 +315,12 @@ CHECKS.add(
         )
         for claim, is_satisfied, region, readings in (
             ("section-1-rate", _uphill_1, "epsilon growing with T", {}),
-            ("abstract-rate", _uphill_2, "one permutation, epsilon growing with T", {"ordering": "once"}),
+            (
+                "abstract-rate",
+                _uphill_2,
+                "one permutation, epsilon growing with T",
+                {"ordering": "once"},
+            ),
         )
     ),
     RuleCheck(
@@ -243,7 +328,13 @@ CHECKS.add(
         "exact-laws",
         points=_sizes,
         is_satisfied=_noise,
-        planted=[Planted("noise 20 times larger", is_satisfied=lambda p, st: _noise(p, st, 20), at_declared_size=True)],
+        planted=[
+            Planted(
+                "noise 20 times larger",
+                is_satisfied=lambda p, st: _noise(p, st, 20),
+                at_declared_size=True,
+            )
+        ],
         region="N and T from 1 on, T below, at and above N; alpha = 1/N in the decay, and no factor alpha in front",
         leaves_out="sizes in between; the norm, which has a factor sqrt(d)",
     ),
@@ -252,8 +343,22 @@ CHECKS.add(
 
 # epsilon is T^(3/4) sqrt(d)/N^(7/4) and eta is 1/sqrt(N T), as Theorem 9 ties them to T
 RUNS: tuple[Mapping[str, int | Fraction | str], ...] = (
-    {"N": 2, "T": 2, "d": 1, "L": 1400, "epsilon": Fraction(1, 2), "delta": Fraction(1, 10**5)},
-    {"N": 1000, "T": 1000, "d": 10**6, "L": 5 * 10**5, "epsilon": 1, "delta": Fraction(1, 10**6)},
+    {
+        "N": 2,
+        "T": 2,
+        "d": 1,
+        "L": 1400,
+        "epsilon": Fraction(1, 2),
+        "delta": Fraction(1, 10**5),
+    },
+    {
+        "N": 1000,
+        "T": 1000,
+        "d": 10**6,
+        "L": 5 * 10**5,
+        "epsilon": 1,
+        "delta": Fraction(1, 10**6),
+    },
 )
 G = Fraction(10**6)
 R = Fraction(10**3)
@@ -269,7 +374,9 @@ def _bent(point: Point) -> Witness:
 
 
 MEETS = {
-    **witness_properties(_bent, "losses of which one bends up or down with L as far as one step goes"),
+    **witness_properties(
+        _bent, "losses of which one bends up or down with L as far as one step goes"
+    ),
     "update-of-algorithm-2": witnesses.WHATEVER_THE_NOISE,
 }
 
@@ -282,7 +389,10 @@ def _private(point: Point, statement: Statement, scale: int = 1) -> Outcome:
     parameters = {"alpha": 1 / point["N"], "G": G, "eta": _eta(point), "sigma": sigma}
     exact = second_step_delta({**point, **parameters, "L": point["L"] / scale}, box)
     return Outcome(
-        bool(ball(exact) <= ball(point["delta"])), exact, point["delta"], "exact delta, and the delta asked for"
+        bool(ball(exact) <= ball(point["delta"])),
+        exact,
+        point["delta"],
+        "exact delta, and the delta asked for",
     )
 
 
@@ -293,8 +403,18 @@ CHECKS.add(
         points=lambda _: [{**run, "G": G, "R": R} for run in RUNS],
         is_satisfied=_private,
         meets=MEETS,
-        planted=[Planted("L divided by 10", is_satisfied=partial(_private, scale=10), at_declared_size=True)],
-        neighbours=[TrueNeighbour("L divided by a million", is_satisfied=partial(_private, scale=10**6))],
+        planted=[
+            Planted(
+                "L divided by 10",
+                is_satisfied=partial(_private, scale=10),
+                at_declared_size=True,
+            )
+        ],
+        neighbours=[
+            TrueNeighbour(
+                "L divided by a million", is_satisfied=partial(_private, scale=10**6)
+            )
+        ],
         variants=("printed",),
         region="two runs with the parameters of Theorem 9 and the sigma of Theorem 8",
         leaves_out="other runs; epsilon as an outcome of all three families of nodes together",

@@ -48,28 +48,61 @@ SLOPES = {
 """Cases of start-up and noise, sampling noise, and curvature. In all cases the corrected bound is below the slope."""
 
 ALMOST_1 = 1 - Fraction(1, 10**6)
-"""A delta for which log(1/delta) is so small that the printed bound of Theorem 9 is not vacuous at sizes that can be
-run. For delta = 10^-6 this would require T = 10^10 N."""
+"""A delta for which log(1/delta) is so small that the printed bound of Theorem 9 is not
+vacuous at sizes that can be run. For delta = 10^-6 this would require T = 10^10 N."""
 
-BOX = SlopeCase("small gradients", 400, 160000, 3, ALMOST_1, slope=1e-6, reach=1 / 40, bend=5.0)
+BOX = SlopeCase(
+    "small gradients", 400, 160000, 3, ALMOST_1, slope=1e-6, reach=1 / 40, bend=5.0
+)
 """G = 10^-6, L = G/4, R = 2.5 G: in these units the noise of the box, which lacks the factor L, is far too large."""
 BOX_FROM: dict[str, BudgetName] = {"fresh": "standard", "once": "full"}
 
 SHORT_WAYS = {
-    "smoke": (SlopeCase("slope", 16, 40000, delta=1 - Fraction(1, 10**4), reach=0.1, bend=10.0),),
+    "smoke": (
+        SlopeCase(
+            "slope", 16, 40000, delta=1 - Fraction(1, 10**4), reach=0.1, bend=10.0
+        ),
+    ),
     "standard": (
-        SlopeCase("deep slope", 16, 160000, 1, 1 - Fraction(1, 10**4), reach=0.25, bend=10.0),
-        SlopeCase("antipodes", 16, 160000, 1, 1 - Fraction(1, 10**4), slope=0.8, reach=0.1, bend=10.0, offset=0.2),
-        SlopeCase("valley", 16, 160000, 1, 1 - Fraction(1, 10**4), reach=0.02, bend=40.0, rise=1.0),
+        SlopeCase(
+            "deep slope", 16, 160000, 1, 1 - Fraction(1, 10**4), reach=0.25, bend=10.0
+        ),
+        SlopeCase(
+            "antipodes",
+            16,
+            160000,
+            1,
+            1 - Fraction(1, 10**4),
+            slope=0.8,
+            reach=0.1,
+            bend=10.0,
+            offset=0.2,
+        ),
+        SlopeCase(
+            "valley",
+            16,
+            160000,
+            1,
+            1 - Fraction(1, 10**4),
+            reach=0.02,
+            bend=40.0,
+            rise=1.0,
+        ),
     ),
 }
 """The same problems for Algorithm 2, which has longer steps in fewer epochs."""
 
 FAMILY_6 = SlopeFamily(
-    (4.0, 10.0), (14.0, 20.0), (0.0, 2.0), deltas=[Fraction(1, 2), *(Fraction(1, 10**k) for k in (3, 6, 12, 24))]
+    (4.0, 10.0),
+    (14.0, 20.0),
+    (0.0, 2.0),
+    deltas=[Fraction(1, 2), *(Fraction(1, 10**k) for k in (3, 6, 12, 24))],
 )
 FAMILY_9 = SlopeFamily(
-    (2.0, 6.0), (13.0, 16.0), (0.0, 2.0), deltas=[Fraction(1, 2), *(1 - Fraction(1, 10**k) for k in (1, 2, 4, 6))]
+    (2.0, 6.0),
+    (13.0, 16.0),
+    (0.0, 2.0),
+    deltas=[Fraction(1, 2), *(1 - Fraction(1, 10**k) for k in (1, 2, 4, 6))],
 )
 
 PRINTED_9 = SlopeCase("slope", 400, 160000, 1, ALMOST_1, reach=1 / 40, bend=5.0)
@@ -83,7 +116,9 @@ def _top(statement: Statement, case: SlopeCase) -> float:
     return case.top
 
 
-def _gradient_6(statement: Statement, case: SlopeCase, seed: int, fault: OptimizerFault = NO_FAULT) -> float:
+def _gradient_6(
+    statement: Statement, case: SlopeCase, seed: int, fault: OptimizerFault = NO_FAULT
+) -> float:
     """Return the mean gradient norm of a run of Algorithm 1."""
     return run_theorem_6(statement, case, seed, fault).gradient
 
@@ -95,7 +130,11 @@ def _seconds_6(case: SlopeCase) -> float:
 
 
 def _gradient_9(
-    statement: Statement, case: SlopeCase, seed: int, fault: OptimizerFault = NO_FAULT, box: bool = False
+    statement: Statement,
+    case: SlopeCase,
+    seed: int,
+    fault: OptimizerFault = NO_FAULT,
+    box: bool = False,
 ) -> float:
     """Return the mean gradient norm of a run of Algorithm 2, with the noise of the proof or of the box."""
     return run_theorem_9(statement, case, seed, fault, box=box).gradient
@@ -131,7 +170,12 @@ CHECKS.add(
         "runs",
         cases={**SLOPES, "full": SLOPES["standard"]},
         measure=_gradient_6,
-        faults=((UPHILL, "slope"), (LOUD, "slope"), (UPHILL, "valley"), (SHORT_STEPS, "valley")),
+        faults=(
+            (UPHILL, "slope"),
+            (LOUD, "slope"),
+            (UPHILL, "valley"),
+            (SHORT_STEPS, "valley"),
+        ),
         seconds_each=_seconds_6,
         readings=FRESH,
         variants=("amended",),

@@ -14,7 +14,11 @@ from dpverify.kernels.tape import Seed
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.parameters import Parameters, SrParameters
 from dpverify.papers.tran2022.algorithms.scales import printed_scales, proof_scales
-from dpverify.papers.tran2022.algorithms.slope_runs import RunMeans, reduced_slope_run, slope_run
+from dpverify.papers.tran2022.algorithms.slope_runs import (
+    RunMeans,
+    reduced_slope_run,
+    slope_run,
+)
 from dpverify.problems.worst_slope import Slope
 from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.evaluate import definitions
@@ -37,7 +41,8 @@ class SlopeCase:
     dimension: int = 1
     delta: Fraction = Fraction(1, 10**6)
     slope: float = 1.0  # s
-    # D in units of the length of the whole run, ``eta T = sqrt(T/N)``; with 1 or more no run leaves the slope
+    # D in units of the length of the whole run, ``eta T = sqrt(T/N)``; with 1 or more
+    # no run leaves the slope
     reach: float = 1.0
     bend: float = 1.0  # L in units of ``s/(eta T)``
     rise: float = 0.0  # r and a
@@ -106,14 +111,17 @@ class SlopeCase:
 
 HEAVY = OptimizerFault("heavy", "alpha is 64 times as large", weight=64.0)
 LOUD = OptimizerFault("loud", "sigma is a hundred times as large", noise=100.0)
-SHORT_STEPS = OptimizerFault("short steps", "every step is a hundredth as long", direction=0.01)
+SHORT_STEPS = OptimizerFault(
+    "short steps", "every step is a hundredth as long", direction=0.01
+)
 
 
 @dataclass(frozen=True)
 class SlopeFamily:
     """The space of problems for a search: powers of two between the ends of each range."""
 
-    examples: tuple[float, float]  # ends of log2 N, log2 T, log2 d, log2 reach and log2 bend of a :class:`SlopeCase`
+    # ends of log2 N, log2 T, log2 d, log2 reach and log2 bend of a :class:`SlopeCase`
+    examples: tuple[float, float]
     steps: tuple[float, float]
     dimension: tuple[float, float] = (0.0, 3.0)
     reach: tuple[float, float] = (-6.0, 0.5)
@@ -130,11 +138,13 @@ class SlopeFamily:
         """Return the problem at a point of the unit cube, with rounded numbers, so that a counterexample is short."""
         logs = (self.examples, self.steps, self.dimension, self.reach, self.bend)
         n, steps, d, reach, bend = (
-            2.0 ** (low + u * (high - low)) for u, (low, high) in zip(place, logs, strict=False)
+            2.0 ** (low + u * (high - low))
+            for u, (low, high) in zip(place, logs, strict=False)
         )
         delta = self.deltas[min(int(place[5] * len(self.deltas)), len(self.deltas) - 1)]
         scale = self.scales[min(int(place[6] * len(self.scales)), len(self.scales) - 1)]
-        share = 0.0 if place[7] < 0.5 else round(2 * place[7] - 1, 1) * 0.9  # half of the problems have no antipodes
+        # half of the problems have no antipodes
+        share = 0.0 if place[7] < 0.5 else round(2 * place[7] - 1, 1) * 0.9
         examples = max(4, round(n))
         slope = scale * (1.0 - share)
         return SlopeCase(
@@ -158,7 +168,9 @@ def theorem_values(statement: Statement, case: SlopeCase) -> Mapping[str, float]
     return {name: float(to_ball(to_value(values[name])).mid()) for name in names}
 
 
-def run_theorem_6(statement: Statement, case: SlopeCase, seed: Seed, fault: OptimizerFault = NO_FAULT) -> RunMeans:
+def run_theorem_6(
+    statement: Statement, case: SlopeCase, seed: Seed, fault: OptimizerFault = NO_FAULT
+) -> RunMeans:
     """Run Algorithm 1 with the parameters of Theorem 6."""
     values = theorem_values(statement, case)
     problem = case.problem
@@ -174,20 +186,36 @@ def run_theorem_6(statement: Statement, case: SlopeCase, seed: Seed, fault: Opti
 
 
 def run_theorem_9(
-    statement: Statement, case: SlopeCase, seed: Seed, fault: OptimizerFault = NO_FAULT, *, box: bool = False
+    statement: Statement,
+    case: SlopeCase,
+    seed: Seed,
+    fault: OptimizerFault = NO_FAULT,
+    *,
+    box: bool = False,
 ) -> RunMeans:
     """Run Algorithm 2 with Theorem 9's parameters; ``box`` selects the box's noise, which lacks the factor L."""
     values = theorem_values(statement, case)
     problem = case.problem
-    ordering: Ordering = "once" if statement.reading.get("ordering") == "once" else "fresh"
+    ordering: Ordering = (
+        "once" if statement.reading.get("ordering") == "once" else "fresh"
+    )
     eta = values["eta"]
     G = float(case.point["G"])
     L = float(case.point["L"])
     if box:
         scales = printed_scales(case.examples, case.steps, eta=eta, lipschitz=G)
     else:
-        scales = proof_scales(case.examples, case.steps, eta=eta, lipschitz=G, smoothness=L)
+        scales = proof_scales(
+            case.examples, case.steps, eta=eta, lipschitz=G, smoothness=L
+        )
     parameters = SrParameters(
-        case.steps, values["alpha"], values["gamma"], eta, fault.noise * values["sigma"], G, ordering, scales
+        case.steps,
+        values["alpha"],
+        values["gamma"],
+        eta,
+        fault.noise * values["sigma"],
+        G,
+        ordering,
+        scales,
     )
     return reduced_slope_run(problem, parameters, seed, direction=fault.direction)

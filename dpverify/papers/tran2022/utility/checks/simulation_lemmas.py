@@ -17,21 +17,34 @@ from dpverify.kernels.tape import Seed
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.parameters import Parameters, SrParameters
 from dpverify.papers.tran2022.algorithms.scales import levels, printed_v, proof_scales
-from dpverify.papers.tran2022.algorithms.slope_runs import RunMeans, reduced_slope_run, slope_run
-from dpverify.papers.tran2022.utility.checks.simulation_cases import HEAVY, LOUD, SlopeCase
+from dpverify.papers.tran2022.algorithms.slope_runs import (
+    RunMeans,
+    reduced_slope_run,
+    slope_run,
+)
+from dpverify.papers.tran2022.utility.checks.simulation_cases import (
+    HEAVY,
+    LOUD,
+    SlopeCase,
+)
 from dpverify.shared_types import Ordering
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-ANTIPODES = SlopeCase("antipodes", 256, 256 * 32**2, slope=0.25, reach=0.3, bend=4.0, offset=0.75)
+ANTIPODES = SlopeCase(
+    "antipodes", 256, 256 * 32**2, slope=0.25, reach=0.3, bend=4.0, offset=0.75
+)
 NOISY = SlopeCase("slope", 256, 256 * 32**2, 3, reach=0.5, bend=4.0)
 REDUCED = SlopeCase("slope", 64, 64 * 16**2, 2, reach=0.5, bend=4.0)
-REDUCED_ANTIPODES = SlopeCase("antipodes", 64, 64 * 16**2, slope=0.25, reach=0.3, bend=4.0, offset=0.75)
+REDUCED_ANTIPODES = SlopeCase(
+    "antipodes", 64, 64 * 16**2, slope=0.25, reach=0.3, bend=4.0, offset=0.75
+)
 STRAIGHT = SlopeCase("straight slope", 64, 64 * 32**2, reach=1.5, bend=1.0)
 """In all cases T/N is a square, so that eta is rational. STRAIGHT is run without noise."""
 
 QUIET = OptimizerFault("", "", noise=0.0)
-LESS = Fraction(3, 5)  # The declared size of the fault for Lemma 5: a right side that is 40% smaller.
+# The declared size of the fault for Lemma 5: a right side that is 40% smaller.
+LESS = Fraction(3, 5)
 
 
 def _eta(case: SlopeCase) -> Fraction:
@@ -40,7 +53,12 @@ def _eta(case: SlopeCase) -> Fraction:
 
 
 def _epsilon_6(case: SlopeCase) -> float:
-    return case.steps * math.log2(case.steps) * math.sqrt(case.dimension * _log(case)) / case.examples**2
+    return (
+        case.steps
+        * math.log2(case.steps)
+        * math.sqrt(case.dimension * _log(case))
+        / case.examples**2
+    )
 
 
 def _epsilon_9(case: SlopeCase) -> float:
@@ -55,16 +73,22 @@ def _sigma_6(case: SlopeCase) -> float:
     return 2.0 * math.sqrt(_log(case)) / _epsilon_6(case)
 
 
-def run_6(case: SlopeCase, seed: Seed, fault: OptimizerFault, ordering: Ordering = "fresh") -> RunMeans:
+def run_6(
+    case: SlopeCase, seed: Seed, fault: OptimizerFault, ordering: Ordering = "fresh"
+) -> RunMeans:
     """Run Algorithm 1 with alpha, eta, T and sigma of Theorem 6."""
     sigma = fault.noise * _sigma_6(case)
     eta = float(_eta(case))
     G = float(case.point["G"])
-    parameters = Parameters(case.steps, min(1.0, fault.weight / case.examples), eta, sigma, G, ordering)
+    parameters = Parameters(
+        case.steps, min(1.0, fault.weight / case.examples), eta, sigma, G, ordering
+    )
     return slope_run(case.problem, parameters, seed, direction=fault.direction)
 
 
-def run_9(case: SlopeCase, seed: Seed, fault: OptimizerFault, ordering: Ordering) -> RunMeans:
+def run_9(
+    case: SlopeCase, seed: Seed, fault: OptimizerFault, ordering: Ordering
+) -> RunMeans:
     """Run Algorithm 2 with alpha, gamma, eta, T and sigma of Theorem 9, with the noise of the proof's sensitivities."""
     N = case.examples
     eta = float(_eta(case))
@@ -72,7 +96,9 @@ def run_9(case: SlopeCase, seed: Seed, fault: OptimizerFault, ordering: Ordering
     L = float(case.point["L"])
     scales = proof_scales(N, case.steps, eta=eta, lipschitz=G, smoothness=L)
     sigma = fault.noise * 4.0 * math.sqrt(_log(case)) / _epsilon_9(case)
-    parameters = SrParameters(case.steps, 1.0 / N, eta * N, eta, sigma, G, ordering, scales)
+    parameters = SrParameters(
+        case.steps, 1.0 / N, eta * N, eta, sigma, G, ordering, scales
+    )
     return reduced_slope_run(case.problem, parameters, seed, direction=fault.direction)
 
 
@@ -81,7 +107,9 @@ def _momentum_bound(statement: Statement, case: SlopeCase) -> float:
     beta = 1.0 - 1.0 / case.examples
     steps = case.steps
     fixed = {**case.point, "alpha": Fraction(1, case.examples), "eta": _eta(case)}
-    first, last = (printed_side(statement, {**fixed, "t": Fraction(t)}) for t in (1, steps))
+    first, last = (
+        printed_side(statement, {**fixed, "t": Fraction(t)}) for t in (1, steps)
+    )
     end = math.exp(steps * math.log(beta))
     share = (beta * (1.0 - end) / ((1.0 - beta) * steps) - end) / (beta - end)
     return last + (first - last) * share
@@ -111,14 +139,18 @@ def _noise_bound_9(statement: Statement, case: SlopeCase) -> float:
     return printed_side(statement, {**case.point, **parameters})
 
 
-def _twice(bound: Callable[[Statement, SlopeCase], float]) -> Callable[[Statement, SlopeCase], float]:
+def _twice(
+    bound: Callable[[Statement, SlopeCase], float],
+) -> Callable[[Statement, SlopeCase], float]:
     """Return twice a bound, the limit at which values are clipped; clipping lowers the mean, so the test is valid."""
     return lambda statement, case: 2.0 * bound(statement, case)
 
 
 def _runs_of_lemma_5(budget: Budget) -> Iterable[dict[str, int]]:
     seeds = {"smoke": 1, "standard": 8}.get(budget.name, 40)
-    return ({"problem": place, "seed": seed} for place in range(3) for seed in range(seeds))
+    return (
+        {"problem": place, "seed": seed} for place in range(3) for seed in range(seeds)
+    )
 
 
 def _descends(
@@ -148,13 +180,20 @@ def _descends(
 
 
 def _momentum_distance(
-    statement: Statement, case: SlopeCase, seed: int, fault: OptimizerFault, ordering: Ordering
+    statement: Statement,
+    case: SlopeCase,
+    seed: int,
+    fault: OptimizerFault,
+    ordering: Ordering,
 ) -> float:
     """Return the mean distance of m^_t from m_t."""
     return run_9(case, seed, fault, ordering).noise
 
 
-LEMMA_7: tuple[tuple[Ordering, SlopeCase], ...] = (("fresh", REDUCED_ANTIPODES), ("once", REDUCED))
+LEMMA_7: tuple[tuple[Ordering, SlopeCase], ...] = (
+    ("fresh", REDUCED_ANTIPODES),
+    ("once", REDUCED),
+)
 
 CHECKS.add(
     RuleCheck(
@@ -163,7 +202,11 @@ CHECKS.add(
         points=_runs_of_lemma_5,
         is_satisfied=_descends(),
         planted=[
-            Planted("the right side 40% smaller", is_satisfied=_descends(factor=LESS), at_declared_size=True),
+            Planted(
+                "the right side 40% smaller",
+                is_satisfied=_descends(factor=LESS),
+                at_declared_size=True,
+            ),
             Planted("every step goes the other way", is_satisfied=_descends(UPHILL)),
         ],
         interior=lambda point: False,

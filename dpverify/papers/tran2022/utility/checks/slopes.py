@@ -17,11 +17,22 @@ from typing import Final
 import numpy as np
 
 from dpverify.harness import PaperChecks
-from dpverify.harness.simulation.slopes_check import ROUNDING, Simulated, SlopesCheck, Sweeps
+from dpverify.harness.simulation.slopes_check import (
+    ROUNDING,
+    Simulated,
+    SlopesCheck,
+    Sweeps,
+)
 from dpverify.kernels.tape import Seed
 from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.accounting.noise import theorem_6, theorem_9
-from dpverify.papers.tran2022.accounting.onset import Cell, Theorem, corrected_parts, printed_bound, steps_of
+from dpverify.papers.tran2022.accounting.onset import (
+    Cell,
+    Theorem,
+    corrected_parts,
+    printed_bound,
+    steps_of,
+)
 from dpverify.papers.tran2022.algorithms.parameters import Parameters, SrParameters
 from dpverify.papers.tran2022.algorithms.scales import proof_scales
 from dpverify.papers.tran2022.algorithms.slope_runs import reduced_slope_run, slope_run
@@ -62,8 +73,12 @@ def worst_slope(theorem: Theorem, size: Size) -> Slope:
     """Return the problem of a size, with G at most 1, L = 1 and R = 1."""
     slope = STEEPNESS[theorem] * size.unit(theorem)
     if slope > 1.0:
-        raise ValueError(f"slope must be at most G = 1, got slope={slope:.3g} at {size}.")
-    return Slope(size.examples, size.dimension, slope, (1.0 - slope**2 / 2.0) / slope, 1.0)
+        raise ValueError(
+            f"slope must be at most G = 1, got slope={slope:.3g} at {size}."
+        )
+    return Slope(
+        size.examples, size.dimension, slope, (1.0 - slope**2 / 2.0) / slope, 1.0
+    )
 
 
 def mean_gradient(theorem: Theorem, size: Size, seed: Seed) -> float:
@@ -75,17 +90,25 @@ def mean_gradient(theorem: Theorem, size: Size, seed: Seed) -> float:
     if theorem == "theorem-6":
         p = theorem_6(N, size.dimension, size.epsilon, DELTA, steps)
         sigma = 2.0 * root / size.epsilon
-        return slope_run(problem, Parameters(steps, min(1.0, p.alpha), p.eta, sigma, 1.0), seed).gradient
+        return slope_run(
+            problem, Parameters(steps, min(1.0, p.alpha), p.eta, sigma, 1.0), seed
+        ).gradient
     p = theorem_9(N, size.dimension, size.epsilon, DELTA, steps)
     scales = proof_scales(N, steps, eta=p.eta, lipschitz=1.0, smoothness=1.0)
     sigma = 4.0 * root / size.epsilon
-    parameters = SrParameters(steps, min(1.0, p.alpha), p.gamma, p.eta, sigma, 1.0, "fresh", scales)
+    parameters = SrParameters(
+        steps, min(1.0, p.alpha), p.gamma, p.eta, sigma, 1.0, "fresh", scales
+    )
     return reduced_slope_run(problem, parameters, seed).gradient
 
 
 def seconds(theorem: Theorem, size: Size) -> float:
     """Return the core seconds of one run: a measured value plus a fifth."""
-    nanoseconds = 12.0 + 5.0 * size.dimension if theorem == "theorem-6" else 600.0 + 30.0 * size.dimension
+    nanoseconds = (
+        12.0 + 5.0 * size.dimension
+        if theorem == "theorem-6"
+        else 600.0 + 30.0 * size.dimension
+    )
     return 1e-9 * nanoseconds * size.steps(theorem)
 
 
@@ -98,20 +121,37 @@ ASYMPTOTIC: Mapping[Theorem, Mapping[str, float]] = {
 """Exponents of the first term of the rates. The second term, 1/sqrt(N), is smaller at all tested sizes."""
 
 
-def _terms(theorem: Theorem, sweeps: Sweeps[Size], gradient_norms: Mapping[str, Vector]) -> str:
+def _terms(
+    theorem: Theorem, sweeps: Sweeps[Size], gradient_norms: Mapping[str, Vector]
+) -> str:
     """Return a text: the dominant term of the bound at the largest N, and the ratio of bound and runs."""
     largest = sweeps["N"][-1]
     noise_free, noise = corrected_parts(theorem, largest.examples, largest.cell)
     last = 2.0 / np.sqrt(2 * largest.examples - 1) if theorem == "theorem-6" else 0.0
-    ratios = [size.bound(theorem) / gradient_norms["N"][:, place].mean() for place, size in enumerate(sweeps["N"])]
+    ratios = [
+        size.bound(theorem) / gradient_norms["N"][:, place].mean()
+        for place, size in enumerate(sweeps["N"])
+    ]
     vacuous = sum(size.bound(theorem) >= 1.0 for size in sweeps["N"])
-    trivial = f", and above the trivial bound G at {vacuous} of {len(ratios)} sizes" if vacuous else ""
+    trivial = (
+        f", and above the trivial bound G at {vacuous} of {len(ratios)} sizes"
+        if vacuous
+        else ""
+    )
     fixed = [
-        bool((gradient_norms[name][:, place] >= (1.0 - ROUNDING) * worst_slope(theorem, size).slope).all())
+        bool(
+            (
+                gradient_norms[name][:, place]
+                >= (1.0 - ROUNDING) * worst_slope(theorem, size).slope
+            ).all()
+        )
         for name, sizes in sweeps.items()
         for place, size in enumerate(sizes)
     ]
-    stays = f"; at {sum(fixed)} of {len(fixed)} sizes no run leaves its slope, a multiple of sqrt(N/T)" * any(fixed)
+    stays = (
+        f"; at {sum(fixed)} of {len(fixed)} sizes no run leaves its slope, a multiple of sqrt(N/T)"
+        * any(fixed)
+    )
     sampling = f", the term 1/sqrt(N) {last / (noise_free + noise):.0%}" if last else ""
     return (
         f"at N = {largest.examples} (T = {largest.steps(theorem)}) the noise is {noise / (noise_free + noise):.0%} "
@@ -175,7 +215,11 @@ def simulated(theorem: Theorem) -> Simulated[Size]:
 
 def _fixed(sweeps: Sweeps[Size]) -> dict[str, list[float]]:
     first = sweeps["N"][0]
-    return {"at:d": [float(first.dimension)], "at:epsilon": [first.epsilon], "at:delta": [DELTA]}
+    return {
+        "at:d": [float(first.dimension)],
+        "at:epsilon": [first.epsilon],
+        "at:delta": [DELTA],
+    }
 
 
 CHECKS.add(

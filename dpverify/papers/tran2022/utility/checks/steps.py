@@ -21,7 +21,11 @@ from dpverify.harness.admissible import LineLoss, Witness, witness_properties
 from dpverify.harness.derivation_check import TextProof
 from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.utility.theorem_bounds import attained_gradient, attained_loss, worst_alignment
+from dpverify.papers.tran2022.utility.theorem_bounds import (
+    attained_gradient,
+    attained_loss,
+    worst_alignment,
+)
 from dpverify.symbolic.exact.evaluate import decide_statement, evaluate_statement
 from dpverify.symbolic.exact.numbers import Exact
 
@@ -31,7 +35,17 @@ CORNERS: tuple[dict[str, Any], ...] = (
     {"N": 1, "T": 2, "d": 1, "delta": "1/2", "G": 1, "L": 0, "R": 1},
     {"N": 2, "T": 4, "d": 1, "delta": "1/1000", "G": 1, "L": 0, "R": 1},
     {"N": 5, "T": 40, "d": 3, "delta": "1/1000", "G": 1, "L": "1/10", "R": 2},
-    {"N": 1000, "T": 10**6, "d": 10, "delta": "1/1000000", "G": 1, "L": 1, "R": 1, "epsilon": 1, "alpha": "1/10"},
+    {
+        "N": 1000,
+        "T": 10**6,
+        "d": 10,
+        "delta": "1/1000000",
+        "G": 1,
+        "L": 1,
+        "R": 1,
+        "epsilon": 1,
+        "alpha": "1/10",
+    },
     {"N": 7, "T": 9, "d": 5, "epsilon": "1/3", "alpha": "1/3", "eta": "1/9", "K": 5},
 )
 """Small runs, of which one is away from every boundary, and a run of realistic size."""
@@ -49,9 +63,24 @@ SIMPLE: dict[str, Any] = {
 }
 
 TIGHT: Mapping[str, tuple[dict[str, Any], ...]] = {
-    "theorem-6-parameters": tuple({"T": 2, "N": n, "epsilon": Fraction(3 * k, n**2)} for n in (2, 10) for k in (1, 4)),
+    "theorem-6-parameters": tuple(
+        {"T": 2, "N": n, "epsilon": Fraction(3 * k, n**2)}
+        for n in (2, 10)
+        for k in (1, 4)
+    ),
     "theorem-9-gamma": ({"N": 1, "T": 1}, {"N": 4, "T": 15}, {"N": 4, "T": 16}),
-    "theorem-9-k": ({"delta": "9/10", "T": 8, "N": 3, "d": 3, "L": 1, "G": 1, "alpha": "1/3", "eta": "1/4"},),
+    "theorem-9-k": (
+        {
+            "delta": "9/10",
+            "T": 8,
+            "N": 3,
+            "d": 3,
+            "L": 1,
+            "G": 1,
+            "alpha": "1/3",
+            "eta": "1/4",
+        },
+    ),
 }
 """Points at which a condition holds with equality or is barely violated."""
 
@@ -104,7 +133,18 @@ FAILING: tuple[dict[str, Any], ...] = (
 """In order of size. The last three are away from every boundary, and the last has a realistic size."""
 
 SYMBOLS: Mapping[str, tuple[str, ...]] = {
-    "theorem-6-display-1": ("N", "T", "d", "G", "L", "R", "alpha", "eta", "delta", "epsilon"),
+    "theorem-6-display-1": (
+        "N",
+        "T",
+        "d",
+        "G",
+        "L",
+        "R",
+        "alpha",
+        "eta",
+        "delta",
+        "epsilon",
+    ),
     "theorem-6-display-t": ("N", "T", "d", "G", "L", "R", "delta"),
     "theorem-9-k": ("N", "T", "d", "G", "L", "alpha", "eta", "delta", "epsilon"),
     "theorem-9-alpha-proof": ("N", "T", "d", "epsilon"),
@@ -170,14 +210,20 @@ for claim in (*PROVED, *REFUTED):
                 points=_points(claim),
                 is_satisfied=_line,
                 planted=[half],
-                neighbours=[TrueNeighbour("the left side on both sides", is_satisfied=_left_twice)],
+                neighbours=[
+                    TrueNeighbour(
+                        "the left side on both sides", is_satisfied=_left_twice
+                    )
+                ],
                 variants=("printed",),
             )
         )
     elif claim in IDENTITIES:
         CHECKS.add(TextProof(claim, "derivation"))
     else:
-        CHECKS.add(SearchCheck(claim, "search", corners=(*TIGHT.get(claim, ()), *CORNERS)))
+        CHECKS.add(
+            SearchCheck(claim, "search", corners=(*TIGHT.get(claim, ()), *CORNERS))
+        )
 
 
 TURNED: list[dict[str, Any]] = [
@@ -225,7 +271,9 @@ def _loss(point: Point, statement: Statement) -> Exact:
 
 
 def _mean(point: Point, statement: Statement) -> Exact:
-    return attained_gradient(*(point[name] for name in ("drop", "eta", "T", "L", "error_sum")))
+    return attained_gradient(
+        *(point[name] for name in ("drop", "eta", "T", "L", "error_sum"))
+    )
 
 
 def _lengths(_: Budget) -> Iterable[dict[str, Any]]:
@@ -236,7 +284,12 @@ def _lengths(_: Budget) -> Iterable[dict[str, Any]]:
 def _length_between(point: Point, half: Fraction) -> Outcome:
     """Test the range of |g + e|, from 1 - |e| to 1 + |e|, for |g| = 1."""
     e = point["error_norm"]
-    return Outcome(half <= 1 - e and 1 + e <= 2 - half, 1 - e, half, "the smallest |g + e|, for |g| = 1")
+    return Outcome(
+        half <= 1 - e and 1 + e <= 2 - half,
+        1 - e,
+        half,
+        "the smallest |g + e|, for |g| = 1",
+    )
 
 
 CHECKS.add(
@@ -257,7 +310,9 @@ CHECKS.add(
         is_satisfied=lambda point, statement: _length_between(point, Fraction(1, 2)),
         planted=[
             Planted(
-                "1/2 for 21/40", is_satisfied=lambda p, s: _length_between(p, Fraction(21, 40)), at_declared_size=True
+                "1/2 for 21/40",
+                is_satisfied=lambda p, s: _length_between(p, Fraction(21, 40)),
+                at_declared_size=True,
             )
         ],
         region="|g| = 1, 0 <= |e| <= 1/2",
@@ -266,5 +321,8 @@ CHECKS.add(
         SearchCheck(f"lemma-5-{case}", "worst-angle", lhs=_alignment, corners=TURNED)
         for case in ("case-1", "case-2-sign", "case-2", "cases")
     ),
-    *(SearchCheck(claim, "runs-on-a-line", lhs=_mean, corners=RUNS) for claim in ("lemma-5-telescoped", "lemma-5")),
+    *(
+        SearchCheck(claim, "runs-on-a-line", lhs=_mean, corners=RUNS)
+        for claim in ("lemma-5-telescoped", "lemma-5")
+    ),
 )

@@ -11,7 +11,15 @@ from typing import Any
 
 from flint import arb
 
-from dpverify.harness import ExhaustiveCheck, PaperChecks, Point, Property, SearchCheck, TrueNeighbour, Vacuity
+from dpverify.harness import (
+    ExhaustiveCheck,
+    PaperChecks,
+    Point,
+    Property,
+    SearchCheck,
+    TrueNeighbour,
+    Vacuity,
+)
 from dpverify.harness.admissible import LineLoss, Witness, witness_properties
 from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.derivation_check import from_lemma
@@ -40,8 +48,12 @@ def slope_of(point: Point) -> Witness:
     offset = point["apart"]
     examples = int(point["N"])
     pairs = examples // 2
-    up, down, plain = (LineLoss(((low, end + a), (fall, start + a))) for a in (offset, -offset, ZERO))
-    return Witness({up: pairs, down: pairs, plain: examples % 2} if offset else {plain: examples})
+    up, down, plain = (
+        LineLoss(((low, end + a), (fall, start + a))) for a in (offset, -offset, ZERO)
+    )
+    return Witness(
+        {up: pairs, down: pairs, plain: examples % 2} if offset else {plain: examples}
+    )
 
 
 def steepest_slope(point: Point) -> Witness:
@@ -52,16 +64,34 @@ def steepest_slope(point: Point) -> Witness:
     steepest = travel_bound(point["G"], point["L"], point["R"], path_length)
     slope = Fraction(float(steepest.lower())) * ALMOST
     fall = Fraction(float(path_length)) / ALMOST
-    return slope_of({"N": point["N"], "slope": slope, "fall": fall, "bend": point["L"], "rise": ZERO, "apart": ZERO})
+    return slope_of(
+        {
+            "N": point["N"],
+            "slope": slope,
+            "fall": fall,
+            "bend": point["L"],
+            "rise": ZERO,
+            "apart": ZERO,
+        }
+    )
 
 
 ALGORITHMS = {
-    "update-of-algorithm-1": Property("the losses are run by Algorithm 1 with the theorem's parameters"),
-    "update-of-algorithm-2": Property("the losses are run by Algorithm 2 with the theorem's parameters"),
-    "uniform-output-iterate": Property("the mean over all iterates is the mean over a uniform choice of one"),
+    "update-of-algorithm-1": Property(
+        "the losses are run by Algorithm 1 with the theorem's parameters"
+    ),
+    "update-of-algorithm-2": Property(
+        "the losses are run by Algorithm 2 with the theorem's parameters"
+    ),
+    "uniform-output-iterate": Property(
+        "the mean over all iterates is the mean over a uniform choice of one"
+    ),
 }
 MEASURED = {**witness_properties(slope_of, "the slope that is run"), **ALGORITHMS}
-BOUNDED = {**witness_properties(steepest_slope, "the steepest slope that no run can leave"), **ALGORITHMS}
+BOUNDED = {
+    **witness_properties(steepest_slope, "the steepest slope that no run can leave"),
+    **ALGORITHMS,
+}
 
 
 CHECKS = PaperChecks("tran2022", __name__, BOUNDED)
@@ -85,7 +115,9 @@ def _travel_or_noise(point: Point, statement: Statement) -> Exact:
     sigma = to_ball(to_value(definitions(statement, point)["sigma"]))
     spread = least_spread(n, steps, point["G"], sigma)
     eta = 1 / (arb(n) * steps).sqrt()
-    return to_ball(to_value(least)).max(coupling_bound(point["G"], point["L"], point["R"], steps, eta, spread))
+    return to_ball(to_value(least)).max(
+        coupling_bound(point["G"], point["L"], point["R"], steps, eta, spread)
+    )
 
 
 def _ramp(n: int, steps: int, delta: str, lipschitz: int | str = 1) -> dict[str, Any]:
@@ -97,7 +129,15 @@ def _ramp(n: int, steps: int, delta: str, lipschitz: int | str = 1) -> dict[str,
     )  # rounded up to a hundredth
     smooth = slope / root
     gap = slope * root + slope**2 / (2 * smooth)
-    return {"N": n, "T": steps, "d": 1, "delta": delta, "G": slope, "L": smooth, "R": gap}
+    return {
+        "N": n,
+        "T": steps,
+        "d": 1,
+        "delta": delta,
+        "G": slope,
+        "L": smooth,
+        "R": gap,
+    }
 
 
 RAMPS: list[dict[str, Any]] = [
@@ -109,8 +149,19 @@ RAMPS: list[dict[str, Any]] = [
 """The last run is away from every boundary."""
 
 NOISY: list[dict[str, Any]] = [
-    {"N": 10**n, "T": 10**t, "d": 1, "delta": 1 - Fraction(1, p), "G": 1, "L": Fraction(L), "R": Fraction(R)}
-    for n, t, p, L, R in ((17, 21, 10**10, "15e-8", "39e-7"), (21, 26, 5 * 10**11, "143e-11", "228e-9"))
+    {
+        "N": 10**n,
+        "T": 10**t,
+        "d": 1,
+        "delta": 1 - Fraction(1, p),
+        "G": 1,
+        "L": Fraction(L),
+        "R": Fraction(R),
+    }
+    for n, t, p, L, R in (
+        (17, 21, 10**10, "15e-8", "39e-7"),
+        (21, 26, 5 * 10**11, "143e-11", "228e-9"),
+    )
 ]
 """delta is so near 1 that K is tiny. The noise still exceeds the slope, and the bound is below a third of the slope."""
 
@@ -122,7 +173,11 @@ def _grid(first: int, last: int, of: str) -> Iterable[dict[str, Any]]:
     for power in range(first, last + 1):
         n = 10**power
         for d in (1, 100):
-            steps = implicit_steps(n, d, epsilon, delta) if of == "theorem-6" else printed_steps(n, d, epsilon)
+            steps = (
+                implicit_steps(n, d, epsilon, delta)
+                if of == "theorem-6"
+                else printed_steps(n, d, epsilon)
+            )
             yield {"N": n, "T": steps, "d": d, "delta": delta, "G": 1, "L": 1, "R": 1}
 
 
@@ -152,7 +207,11 @@ CHECKS.add(
         seconds_each=0.005,
     ),
     ExhaustiveCheck(
-        "theorem-9", "ramps-and-noise", points=lambda _: (*NOISY, *RAMPS), lhs=_travel_or_noise, leaves_out=ONE_PROBLEM
+        "theorem-9",
+        "ramps-and-noise",
+        points=lambda _: (*NOISY, *RAMPS),
+        lhs=_travel_or_noise,
+        leaves_out=ONE_PROBLEM,
     ),
     SearchCheck(
         "theorem-9",
@@ -182,7 +241,13 @@ UNCITED = {
 
 CHECKS.add(
     *(
-        CitedDerivationCheck("theorem-9", f"premise-{name}", build=from_lemma(lemma), readings=FRESH, variants=AMENDED)
+        CitedDerivationCheck(
+            "theorem-9",
+            f"premise-{name}",
+            build=from_lemma(lemma),
+            readings=FRESH,
+            variants=AMENDED,
+        )
         for name, lemma in UNCITED.items()
     ),
 )

@@ -8,7 +8,17 @@ from functools import partial
 
 from flint import arb
 
-from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point, Property, RuleCheck, TrueNeighbour
+from dpverify.harness import (
+    Budget,
+    Context,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    Property,
+    RuleCheck,
+    TrueNeighbour,
+)
 from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.harness.sides import LeftSide, Rule
 from dpverify.ledger.statements import Statement
@@ -34,21 +44,39 @@ def _accounted(factor: float = 1.0, *, attained: bool = False) -> LeftSide:
         gamma, zeta, G = (float(point[name]) for name in ("gamma", "zeta", "G"))
         batch = int(point["b"])
         first = int(point["b_0"])
-        run = BatchRun("recursive", n, int(point["T"]), batch, first, gamma, zeta, G, parties)
-        noise = float(ball(definitions(statement, point)["variance"]).sqrt()) * n / (2.0 * run.length)
+        run = BatchRun(
+            "recursive", n, int(point["T"]), batch, first, gamma, zeta, G, parties
+        )
+        noise = (
+            float(ball(definitions(statement, point)["variance"]).sqrt())
+            * n
+            / (2.0 * run.length)
+        )
         delta = float(point["delta"])
-        bounds = batch_delta(run.steps_at(factor * noise), float(point["epsilon"]), delta)
+        bounds = batch_delta(
+            run.steps_at(factor * noise), float(point["epsilon"]), delta
+        )
         return Fraction(bounds.lower if attained else bounds.upper)
 
     return lhs
 
 
-def _always_drawn(point: Point, statement: Statement, *, factor: Fraction = Fraction(1)) -> arb:
+def _always_drawn(
+    point: Point, statement: Statement, *, factor: Fraction = Fraction(1)
+) -> arb:
     """Return the exact delta of an example that is in every batch: all releases are Gaussian."""
     noise = definitions(statement, point)
-    later = ball(((1 - point["gamma"]) * point["zeta"] + point["gamma"] * point["G"]) / point["b"]) ** 2
+    later = (
+        ball(
+            ((1 - point["gamma"]) * point["zeta"] + point["gamma"] * point["G"])
+            / point["b"]
+        )
+        ** 2
+    )
     first = ball(point["G"] / point["b_0"]) ** 2
-    squares = ball(point["T"]) * later / ball(noise["variance"]) + first / ball(noise["variance_0"])
+    squares = ball(point["T"]) * later / ball(noise["variance"]) + first / ball(
+        noise["variance_0"]
+    )
     return delta_ball(2 * squares.sqrt() / ball(factor), point["epsilon"])
 
 
@@ -172,7 +200,12 @@ def trackable(part: Fraction = Fraction(1)) -> Rule:
         least = -ball(point["delta"]).log() / ball(point["epsilon"])
         spent = ball(part * point["b"] / point["n"]) * least * (least + 1)
         limit = 2 / (3 * arb(1).exp())
-        return Outcome(bool(spent <= limit), spent, limit, "tau alpha (alpha - 1) at the least order, and at most")
+        return Outcome(
+            bool(spent <= limit),
+            spent,
+            limit,
+            "tau alpha (alpha - 1) at the least order, and at most",
+        )
 
     return is_satisfied
 
@@ -185,17 +218,42 @@ NETWORKS = (  # section 6.2: n, batches, epsilons
 
 def _region(_: Context) -> dict[str, dict[str, list[float]]]:
     """Return the figure: the region in which the conditions can hold, and the settings of section 6."""
-    all_of_them = ((32561, (50, 100, 200), (0.2, 0.5)), (49990, (50, 100, 200), (0.2, 0.5)), *NETWORKS)
-    settings = [(e, b / n) for n, batches, epsilons in all_of_them for b in batches for e in epsilons]
+    all_of_them = (
+        (32561, (50, 100, 200), (0.2, 0.5)),
+        (49990, (50, 100, 200), (0.2, 0.5)),
+        *NETWORKS,
+    )
+    settings = [
+        (e, b / n)
+        for n, batches, epsilons in all_of_them
+        for b in batches
+        for e in epsilons
+    ]
     x = sorted({*(0.1 * 1.1**i for i in range(60)), *(e for e, _ in settings)})
-    columns = {"settings": [e for e, _ in settings], "rate": [rate for _, rate in settings], "at:delta": [1e-5]}
-    return {"conditions": {"x:epsilon": x, "most": [largest_part(e, 1e-5) for e in x], **columns}}
+    columns = {
+        "settings": [e for e, _ in settings],
+        "rate": [rate for _, rate in settings],
+        "at:delta": [1e-5],
+    }
+    return {
+        "conditions": {
+            "x:epsilon": x,
+            "most": [largest_part(e, 1e-5) for e in x],
+            **columns,
+        }
+    }
 
 
 RELEASES = {
-    "gaussian-mechanism": Property("each step releases a mean over a batch with fresh Gaussian noise"),
-    "adaptive-queries": Property("the gradients do not depend on what was released, which adaptive queries need not"),
-    "neighbour-replace-one": Property("all gradients are -G but that of one example, which is G for the neighbour"),
+    "gaussian-mechanism": Property(
+        "each step releases a mean over a batch with fresh Gaussian noise"
+    ),
+    "adaptive-queries": Property(
+        "the gradients do not depend on what was released, which adaptive queries need not"
+    ),
+    "neighbour-replace-one": Property(
+        "all gradients are -G but that of one example, which is G for the neighbour"
+    ),
 }
 
 
@@ -206,12 +264,20 @@ def _is_greedy(point: Point) -> bool:
 
 ALWAYS_DRAWN = {
     **RELEASES,
-    "neighbour-replace-one": Property("an example that is in every batch has the gradient G or -G", _is_greedy),
+    "neighbour-replace-one": Property(
+        "an example that is in every batch has the gradient G or -G", _is_greedy
+    ),
 }
 TRACKED = {
-    "subsampled-without-replacement": Property("a batch of b of n examples, tau = b/n", lambda p: p["b"] <= p["n"]),
-    "gaussian-mechanism": Property("Lemmas 3.7 and 3.9 are about Gaussian noise, of which every size is allowed"),
-    "neighbour-replace-one": Property("the lemmas are about neighbours in which one example is replaced"),
+    "subsampled-without-replacement": Property(
+        "a batch of b of n examples, tau = b/n", lambda p: p["b"] <= p["n"]
+    ),
+    "gaussian-mechanism": Property(
+        "Lemmas 3.7 and 3.9 are about Gaussian noise, of which every size is allowed"
+    ),
+    "neighbour-replace-one": Property(
+        "the lemmas are about neighbours in which one example is replaced"
+    ),
 }
 
 CHECKS.add(
@@ -233,7 +299,12 @@ CHECKS.add(
         meets=ALWAYS_DRAWN,
         readings={"index-sets": "any"},
         variants=("printed",),
-        neighbours=[TrueNeighbour("a hundred times the noise", lhs=partial(_always_drawn, factor=Fraction(100)))],
+        neighbours=[
+            TrueNeighbour(
+                "a hundred times the noise",
+                lhs=partial(_always_drawn, factor=Fraction(100)),
+            )
+        ],
         region="a party whose examples are in every batch, the conditions as printed",
     ),
     RuleCheck(
@@ -244,7 +315,11 @@ CHECKS.add(
         seconds=0.05,
         readings={"index-sets": "any"},
         variants=("amended",),
-        planted=[Planted("half of the noise", lhs=partial(_always_drawn, factor=Fraction(1, 2)))],
+        planted=[
+            Planted(
+                "half of the noise", lhs=partial(_always_drawn, factor=Fraction(1, 2))
+            )
+        ],
         region="nine points, batches of two fifths of all the data or a little more, the same examples in all of them",
     ),
     RuleCheck(
@@ -267,7 +342,9 @@ CHECKS.add(
         meets=RELEASES,
         readings={"index-sets": "equal"},
         variants=("printed",),
-        neighbours=[TrueNeighbour("ten times the noise", lhs=_accounted(10.0, attained=True))],
+        neighbours=[
+            TrueNeighbour("ten times the noise", lhs=_accounted(10.0, attained=True))
+        ],
         region="three points inside the printed conditions, two parties, delta of one data set from below",
     ),
     RuleCheck(
@@ -278,9 +355,17 @@ CHECKS.add(
         figures=_region,
         meets=TRACKED,
         planted=[
-            Planted("half of each batch: the largest ones are still too large", is_satisfied=trackable(Fraction(1, 2)))
+            Planted(
+                "half of each batch: the largest ones are still too large",
+                is_satisfied=trackable(Fraction(1, 2)),
+            )
         ],
-        neighbours=[TrueNeighbour("a ten thousandth of each batch", is_satisfied=trackable(Fraction(1, 10**4)))],
+        neighbours=[
+            TrueNeighbour(
+                "a ten thousandth of each batch",
+                is_satisfied=trackable(Fraction(1, 10**4)),
+            )
+        ],
         region="the twelve settings of section 6.1, all noises, numbers of steps and orders",
     ),
 )

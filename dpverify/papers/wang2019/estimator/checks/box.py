@@ -62,8 +62,12 @@ def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outc
     rng = np.random.default_rng(n)
     gradients = clipped_pulls(rng.normal(size=(n, d)) + 1.0, np.ones(n), 1.0)
     tape = rng.normal(size=(steps, d))
-    p = SrmParameters(steps, max(1, n // 2), b, float(point["gamma"]), 0.4, 1.0, 0.3, 0.1)
-    run = DpSrm(ExampleGradients(gradients), n, np.zeros(d), p, seed=n, tape=tape, keep=True)
+    p = SrmParameters(
+        steps, max(1, n // 2), b, float(point["gamma"]), 0.4, 1.0, 0.3, 0.1
+    )
+    run = DpSrm(
+        ExampleGradients(gradients), n, np.zeros(d), p, seed=n, tape=tape, keep=True
+    )
     run.advance()
     batches = generator(n, BATCHES)
     w = np.zeros(d)
@@ -75,15 +79,27 @@ def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outc
         if (off := float(np.abs(run.iterates[t] - w).max())) > OFF:
             return Outcome(False, note=f"theta^{t} is off by {off:.3g}")
         size = p.batch if t else p.batch_0
-        batch = np.arange(n) if size == n else batches.choice(n, size, replace=False, shuffle=False)
+        batch = (
+            np.arange(n)
+            if size == n
+            else batches.choice(n, size, replace=False, shuffle=False)
+        )
         if fault == "a batch is drawn with replacement":
             batch = np.resize(batch[: max(1, len(batch) - 1)], len(batch))
         new_gradient = gradients(w, batch).mean(axis=0)
         old_gradient = gradients(old, batch).mean(axis=0)
         if fault == "the old gradient is left out":
             old_gradient = np.zeros(d)
-        noise = (p.std if t or fault == "the first noise has the later deviation" else p.std_0) * tape[t]
-        v = (new_gradient + (1.0 - gamma) * (carried - old_gradient) if t else new_gradient) + noise
+        noise = (
+            p.std
+            if t or fault == "the first noise has the later deviation"
+            else p.std_0
+        ) * tape[t]
+        v = (
+            new_gradient + (1.0 - gamma) * (carried - old_gradient)
+            if t
+            else new_gradient
+        ) + noise
         carried = v - noise if fault == "the noise is not carried on" else v
         cut = 1.0 if fault == "the step is cut at 1/L" else 0.5
         old = w
@@ -105,7 +121,9 @@ class NoGradients:
         del w, batch
         out[:] = 0.0
 
-    def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
+    def change(
+        self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector
+    ) -> None:
         """Write zeros into ``out``."""
         del new, old, batch, gamma
         out[:] = 0.0
@@ -114,7 +132,9 @@ class NoGradients:
 def _draw(context: Context, rng: np.random.Generator, out: Any) -> None:
     """Fill ``out``, shape (T, d), with the estimates of a run of the kernel."""
     steps, d = out.shape
-    p = SrmParameters(steps, 1, 1, float(context.point["gamma"]), 1.0, 1.0, *_deviations(context))
+    p = SrmParameters(
+        steps, 1, 1, float(context.point["gamma"]), 1.0, 1.0, *_deviations(context)
+    )
     run = DpSrm(NoGradients(), 1, np.zeros(d), p, seed=int(rng.integers(1 << 62)))
     for row in out:
         run.advance(1)
@@ -133,7 +153,9 @@ def _wrong(fault: str) -> Draw:
             elif fault == "the decay squared":
                 out[t] = keep**2 * out[t - 1] + fresh
             else:  # the last noise once more
-                out[t] = keep * out[t - 1] + (fresh if t < len(out) - 1 else std / std_0 * out[0])
+                out[t] = keep * out[t - 1] + (
+                    fresh if t < len(out) - 1 else std / std_0 * out[0]
+                )
 
     return draw
 
@@ -143,7 +165,9 @@ def _deviations(context: Context) -> tuple[float, float]:
 
 
 def _law(context: Context) -> Matrix:
-    return noise_covariance(int(context.point["T"]), float(context.point["gamma"]), *_deviations(context))
+    return noise_covariance(
+        int(context.point["T"]), float(context.point["gamma"]), *_deviations(context)
+    )
 
 
 def _control(name: str) -> Control:
@@ -163,7 +187,12 @@ CHECKS.add(
         is_satisfied=_follows_box,
         about_kernel=True,
         planted=[
-            Planted(fault, is_satisfied=partial(_follows_box, fault=fault), at_declared_size=True) for fault in FAULTS
+            Planted(
+                fault,
+                is_satisfied=partial(_follows_box, fault=fault),
+                at_declared_size=True,
+            )
+            for fault in FAULTS
         ],
         region="whole runs on clipped quadratics, n up to 9 and T up to 12, some of them on all examples",
         leaves_out="floats: to 1e-10",
@@ -173,8 +202,17 @@ CHECKS.add(
         "noise-law",
         simulate=run_by_run(_draw),
         judge=TrajectoryLaw(_law),
-        plan=plan_to_detect(DetectableFaults(0.1, 1.1, 1.01), DetectableFaults(0.05, 1.05, 1.005)),
+        plan=plan_to_detect(
+            DetectableFaults(0.1, 1.1, 1.01), DetectableFaults(0.05, 1.05, 1.005)
+        ),
         point={"T": 8, "d": 200, "gamma": "1/4", "std_0": 3, "std": 1},
-        controls=[_control(name) for name in ("fresh noise only", "the decay squared", "the last noise once more")],
+        controls=[
+            _control(name)
+            for name in (
+                "fresh noise only",
+                "the decay squared",
+                "the last noise once more",
+            )
+        ],
     ),
 )

@@ -13,7 +13,12 @@ from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleC
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
-from dpverify.papers.wang2019.estimator.bounds import PARTS, ErrorPart, EstimateRun, error_parts
+from dpverify.papers.wang2019.estimator.bounds import (
+    PARTS,
+    ErrorPart,
+    EstimateRun,
+    error_parts,
+)
 from dpverify.problems.example_gradients import ExampleGradients
 from dpverify.symbolic.exact.evaluate import evaluate_statement
 
@@ -22,7 +27,17 @@ CHECKS = PaperChecks("wang2019", __name__)
 STEPS = 60
 TOO_SMALL = 2
 OFF = 1e-12
-RUN = EstimateRun(64, 8, 8, Fraction(1, 8), Fraction(1, 20), Fraction(1), 3, Fraction(1, 1000), Fraction(1, 10**4))
+RUN = EstimateRun(
+    64,
+    8,
+    8,
+    Fraction(1, 8),
+    Fraction(1, 20),
+    Fraction(1),
+    3,
+    Fraction(1, 1000),
+    Fraction(1, 10**4),
+)
 
 
 # ---- sizes
@@ -39,15 +54,21 @@ def _total_bound(parts: dict[str, ErrorPart]) -> Fraction:
     return parts["start"].bound + Fraction(sampling + drift) ** 2 + parts["noise"].bound
 
 
-def _within(factors: dict[str, Fraction] | None = None) -> Callable[[Point, Statement], Outcome]:
+def _within(
+    factors: dict[str, Fraction] | None = None,
+) -> Callable[[Point, Statement], Outcome]:
     """Return the rule: for T steps the parts add up to note-error's left side, and none is above its own bound."""
 
     def is_satisfied(point: Point, statement: Statement) -> Outcome:
         T = int(point["T"])
         left, _ = evaluate_statement(statement, point)
-        total = sum((_total_bound(error_parts(t, RUN)) for t in range(T)), Fraction(0)) / T
+        total = (
+            sum((_total_bound(error_parts(t, RUN)) for t in range(T)), Fraction(0)) / T
+        )
         if not isinstance(left, Fraction) or abs(total / left - 1) > OFF:
-            return Outcome(False, left, total, "the parts do not add up to the record's left side")
+            return Outcome(
+                False, left, total, "the parts do not add up to the record's left side"
+            )
         for name, (attained, bound) in error_parts(T - 1, RUN).items():
             if attained > bound * (factors or {}).get(name, Fraction(1)):
                 return Outcome(False, attained, bound, f"{name} is above its bound")
@@ -61,9 +82,19 @@ def error_figure() -> dict[str, dict[str, list[float]]]:
     parts_by_step = [error_parts(t, RUN) for t in range(1, STEPS)]
     columns = {"x": [float(t) for t in range(1, STEPS)]}
     for name in PARTS:
-        columns[f"attained-{name}"] = [math.sqrt(parts[name].attained) for parts in parts_by_step]
-        columns[f"corrected-{name}"] = [math.sqrt(parts[name].bound) for parts in parts_by_step]
-    letters = {"n": "examples", "b": "batch", "b_0": "batch_0", "gamma": "gamma", "zeta": "zeta"}
+        columns[f"attained-{name}"] = [
+            math.sqrt(parts[name].attained) for parts in parts_by_step
+        ]
+        columns[f"corrected-{name}"] = [
+            math.sqrt(parts[name].bound) for parts in parts_by_step
+        ]
+    letters = {
+        "n": "examples",
+        "b": "batch",
+        "b_0": "batch_0",
+        "gamma": "gamma",
+        "zeta": "zeta",
+    }
     columns |= {f"at:{name}": [float(getattr(RUN, of))] for name, of in letters.items()}
     return {"estimate-error-parts": columns}
 
@@ -86,11 +117,20 @@ def _alternating(w: Vector, batch: Indices) -> Matrix:
 def _zigzag(w: Vector, batch: Indices) -> Matrix:
     """Return SLOPE plus or minus, in alternation, a zigzag gradient in [-1/2, 1/2] with curvature 1."""
     rows = np.zeros((len(batch), len(w)))
-    rows[:, 0] = SLOPE + (1.0 - 2.0 * (batch % 2)) * (abs(w[0] % (4 * TEETH) - 2 * TEETH) - TEETH)
+    rows[:, 0] = SLOPE + (1.0 - 2.0 * (batch % 2)) * (
+        abs(w[0] % (4 * TEETH) - 2 * TEETH) - TEETH
+    )
     return rows
 
 
-def _split(point: Point, statement: Statement, *, gradients: Gradients, size: str, fault: str = "") -> Outcome:
+def _split(
+    point: Point,
+    statement: Statement,
+    *,
+    gradients: Gradients,
+    size: str,
+    fault: str = "",
+) -> Outcome:
     """Test whether a run's parts, from batches and noise, add up to the kernel's error and have the stated sizes."""
     del statement
     steps = int(point["T"])
@@ -109,19 +149,36 @@ def _split(point: Point, statement: Statement, *, gradients: Gradients, size: st
     d = 1 if size == "changes" else p.dimension
     tape = np.random.default_rng(steps).standard_normal((steps, d))
     numbers = SrmParameters(steps, p.batch_0, p.batch, gamma, zeta, 1.0, std_0, std)
-    run = DpSrm(ExampleGradients(watched), p.examples, np.zeros(d), numbers, seed=steps, tape=tape, keep=True)
+    run = DpSrm(
+        ExampleGradients(watched),
+        p.examples,
+        np.zeros(d),
+        numbers,
+        seed=steps,
+        tape=tape,
+        keep=True,
+    )
     parts = {name: np.zeros(d) for name in PARTS}
     keep = 1.0 - gamma
     for t in range(steps):
         batches.clear()
         run.advance(1)
-        batch = next(candidate for candidate in batches if len(candidate) == (p.batch if t else p.batch_0))
+        batch = next(
+            candidate
+            for candidate in batches
+            if len(candidate) == (p.batch if t else p.batch_0)
+        )
         w, old = run.iterates[t], run.iterates[max(t - 1, 0)]
         now = gradients(w, everyone)
         change = gradients(w, everyone) - gradients(old, everyone)
-        parts = {name: (1.0 if name == fault else keep) * part for name, part in parts.items()}
+        parts = {
+            name: (1.0 if name == fault else keep) * part
+            for name, part in parts.items()
+        }
         drawn = gradients(w, batch).mean(axis=0) - now.mean(axis=0)
-        moved = drawn - (gradients(old, batch).mean(axis=0) - gradients(old, everyone).mean(axis=0))
+        moved = drawn - (
+            gradients(old, batch).mean(axis=0) - gradients(old, everyone).mean(axis=0)
+        )
         parts["noise"] += (std if t else std_0) * tape[t]
         if t == 0:
             parts["start"] += drawn
@@ -130,13 +187,22 @@ def _split(point: Point, statement: Statement, *, gradients: Gradients, size: st
             parts["drift"] += keep * moved
         off = run.v - now.mean(axis=0) - sum(parts.values())
         if not np.abs(off).max() < OFF:
-            return Outcome(False, note=f"at step {t} the parts miss the error by {np.abs(off).max():.3g}")
-        deviations = now - now.mean(axis=0) if size == "gradients" else change - change.mean(axis=0)
+            return Outcome(
+                False,
+                note=f"at step {t} the parts miss the error by {np.abs(off).max():.3g}",
+            )
+        deviations = (
+            now - now.mean(axis=0)
+            if size == "gradients"
+            else change - change.mean(axis=0)
+        )
         length = 1.0 if size == "gradients" else zeta
         if (t or size == "gradients") and not np.allclose(
             np.linalg.norm(deviations, axis=1), length, rtol=0, atol=1e-9
         ):
-            return Outcome(False, note=f"at step {t} {size} are not {length:g} off their mean")
+            return Outcome(
+                False, note=f"at step {t} {size} are not {length:g} off their mean"
+            )
     return Outcome(True)
 
 
@@ -148,7 +214,8 @@ CHECKS.add(
         is_satisfied=_within(),
         planted=[
             Planted(
-                f"the bound of {name} {TOO_SMALL} times too small", is_satisfied=_within({name: Fraction(1, TOO_SMALL)})
+                f"the bound of {name} {TOO_SMALL} times too small",
+                is_satisfied=_within({name: Fraction(1, TOO_SMALL)}),
             )
             for name in PARTS
         ],
@@ -168,7 +235,9 @@ CHECKS.add(
             planted=[
                 Planted(
                     f"{name} is never forgotten",
-                    is_satisfied=partial(_split, gradients=gradients, size=size, fault=name),
+                    is_satisfied=partial(
+                        _split, gradients=gradients, size=size, fault=name
+                    ),
                 )
                 for name in faults
             ],
@@ -178,7 +247,12 @@ CHECKS.add(
             seconds=0.1,
         )
         for size, gradients, part, faults in (
-            ("gradients", _alternating, "start and sampling", ("start", "sampling", "noise")),
+            (
+                "gradients",
+                _alternating,
+                "start and sampling",
+                ("start", "sampling", "noise"),
+            ),
             ("changes", _zigzag, "drift", ("start", "drift")),
         )
     ),

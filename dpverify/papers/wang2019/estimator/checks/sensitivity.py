@@ -16,7 +16,10 @@ from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
-from dpverify.papers.wang2019.estimator.bounds import clipped_sensitivity, estimator_sensitivity
+from dpverify.papers.wang2019.estimator.bounds import (
+    clipped_sensitivity,
+    estimator_sensitivity,
+)
 from dpverify.problems.example_gradients import ExampleGradients
 from dpverify.problems.worst_cases import clipped_pulls
 
@@ -24,11 +27,18 @@ CHECKS = PaperChecks("wang2019", __name__)
 
 RANDOM_RUNS = {"smoke": 20, "standard": 400, "full": 5000}
 
-SETTINGS = ((0.25, 0.5, 1.0, 1), (0.5, 2.0, 0.5, 3), (0.125, 1.0, 4.0, 2), (1.0, 1.0, 1.0, 1))
+SETTINGS = (
+    (0.25, 0.5, 1.0, 1),
+    (0.5, 2.0, 0.5, 3),
+    (0.125, 1.0, 4.0, 2),
+    (1.0, 1.0, 1.0, 1),
+)
 """gamma, zeta, G and b."""
 
 
-def _moves(statement: Statement, *, fault: str = "", worse: float = 1.0) -> Iterator[OutputDistance]:
+def _moves(
+    statement: Statement, *, fault: str = "", worse: float = 1.0
+) -> Iterator[OutputDistance]:
     """Replay each estimate of noisy runs on two data sets that differ in the example that moves it most."""
     del statement
     for gamma, zeta, lipschitz, b in (
@@ -51,20 +61,37 @@ def _moves(statement: Statement, *, fault: str = "", worse: float = 1.0) -> Iter
             length = float(np.abs(run.v[0]))
             direction = np.sign(new[0] - old[0])
             estimates = []
-            for sign in (1.0, -1.0):  # the example has gradient G along the step or against it, attained exactly there
+            # the example has gradient G along the step or against it, attained exactly
+            # there
+            for sign in (1.0, -1.0):
                 centres[0] = new - direction * lipschitz
                 signs[0] = sign
                 out = np.empty(1)
                 batch = np.arange(b)
                 weight = 1.0 - gamma if fault == "gamma for 1 - gamma" else gamma
-                oracle.change(new, new if fault == "no change" else old, batch, weight, out)
+                oracle.change(
+                    new, new if fault == "no change" else old, batch, weight, out
+                )
                 estimates.append(worse * out[0])
-            point = {"gamma": gamma, "zeta": zeta, "G": lipschitz, "length": length, "b": b}
+            point = {
+                "gamma": gamma,
+                "zeta": zeta,
+                "G": lipschitz,
+                "length": length,
+                "b": b,
+            }
             values = {name: Fraction(value) for name, value in point.items()}
             law = partial(
-                estimator_sensitivity, values["gamma"], values["zeta"], values["G"], values["length"], values["b"]
+                estimator_sensitivity,
+                values["gamma"],
+                values["zeta"],
+                values["G"],
+                values["length"],
+                values["b"],
             )
-            yield OutputDistance(values, abs(estimates[0] - estimates[1]), law, f"step {t}, {point}")
+            yield OutputDistance(
+                values, abs(estimates[0] - estimates[1]), law, f"step {t}, {point}"
+            )
             centres[0] = -1.0
             signs[0] = 1.0
 
@@ -87,20 +114,43 @@ def _replaces_one(point: Point) -> bool:
     return int(np.sum(_labels(examples, 1.0) != _labels(examples, -1.0))) == 1
 
 
-LABELS = {"neighbour-replace-one": Property("labels of the two data sets that differ", _replaces_one)}
+LABELS = {
+    "neighbour-replace-one": Property(
+        "labels of the two data sets that differ", _replaces_one
+    )
+}
 
 
-def _clipped(statement: Statement, *, fault: str = "", worse: float = 1.0) -> Iterator[OutputDistance]:
+def _clipped(
+    statement: Statement, *, fault: str = "", worse: float = 1.0
+) -> Iterator[OutputDistance]:
     """Replay both kernels on a pair of examples that exceed both clip lengths, in opposite directions."""
     del statement
     total = recursive_sum(signed_slope)
     new = 7.0
     old = -9.0
-    for gamma, first, second, b in ((0.25, 1.0, 0.5, 1), (0.9921875, 1.5, 0.9921875, 1), (0.5, 1.0, 2.0, 3)):
+    for gamma, first, second, b in (
+        (0.25, 1.0, 0.5, 1),
+        (0.9921875, 1.5, 0.9921875, 1),
+        (0.5, 1.0, 2.0, 3),
+    ):
         indices = np.arange(b)
-        values = {"gamma": Fraction(gamma), "C_1": Fraction(first), "C_2": Fraction(second), "b": Fraction(b)}
-        law = partial(clipped_sensitivity, values["gamma"], values["C_1"], values["C_2"], values["b"])
-        clips = (second, first) if fault == "clip lengths exchanged" else (first, second)
+        values = {
+            "gamma": Fraction(gamma),
+            "C_1": Fraction(first),
+            "C_2": Fraction(second),
+            "b": Fraction(b),
+        }
+        law = partial(
+            clipped_sensitivity,
+            values["gamma"],
+            values["C_1"],
+            values["C_2"],
+            values["b"],
+        )
+        clips = (
+            (second, first) if fault == "clip lengths exchanged" else (first, second)
+        )
         by_rows = []
         by_examples = []
         for sign in (1.0, -1.0):
@@ -118,13 +168,24 @@ def _clipped(statement: Statement, *, fault: str = "", worse: float = 1.0) -> It
                 return example_gradients
 
             out = np.empty(1)
-            ExampleGradients(gradients, *clips).change(np.full(1, new), np.full(1, old), indices, gamma, out)
+            ExampleGradients(gradients, *clips).change(
+                np.full(1, new), np.full(1, old), indices, gamma, out
+            )
             by_examples.append(worse * out[0])
-        yield OutputDistance(values, abs(by_rows[0] - by_rows[1]), law, f"rows, gamma = {gamma}, b = {b}")
-        yield OutputDistance(values, abs(by_examples[0] - by_examples[1]), law, f"examples, gamma = {gamma}, b = {b}")
+        yield OutputDistance(
+            values, abs(by_rows[0] - by_rows[1]), law, f"rows, gamma = {gamma}, b = {b}"
+        )
+        yield OutputDistance(
+            values,
+            abs(by_examples[0] - by_examples[1]),
+            law,
+            f"examples, gamma = {gamma}, b = {b}",
+        )
 
 
-def _random(statement: Statement, rng: np.random.Generator, *, clipped: bool) -> tuple[float, str]:
+def _random(
+    statement: Statement, rng: np.random.Generator, *, clipped: bool
+) -> tuple[float, str]:
     """Return the movement of an estimate for a random pair of data sets, as a fraction of the largest possible one."""
     del statement
     gamma = rng.uniform(0.05, 1.0)
@@ -143,22 +204,37 @@ def _random(statement: Statement, rng: np.random.Generator, *, clipped: bool) ->
     estimates = []
     for _ in range(2):
         out = np.empty(d)
-        ExampleGradients(clipped_pulls(centres, signs, lipschitz), clip, change_clip).change(
-            new, old, np.arange(b), gamma, out
-        )
+        ExampleGradients(
+            clipped_pulls(centres, signs, lipschitz), clip, change_clip
+        ).change(new, old, np.arange(b), gamma, out)
         estimates.append(out)
         centres[0], signs[0] = rng.normal(size=d), -signs[0]
     if clipped:
-        limit = clipped_sensitivity(Fraction(gamma), Fraction(clip), Fraction(change_clip), Fraction(b))
+        limit = clipped_sensitivity(
+            Fraction(gamma), Fraction(clip), Fraction(change_clip), Fraction(b)
+        )
     else:
         of_step = Fraction(zeta), Fraction(lipschitz), Fraction(length)
         limit = estimator_sensitivity(Fraction(gamma), *of_step, Fraction(b))
-    return float(np.linalg.norm(estimates[0] - estimates[1])) / float(limit), f"gamma = {gamma:.3g}, b = {b}"
+    return float(np.linalg.norm(estimates[0] - estimates[1])) / float(
+        limit
+    ), f"gamma = {gamma:.3g}, b = {b}"
 
 
-def _replay(claim: str, replays: Any, faults: tuple[str, ...], *, clipped: bool) -> ReplayCheck:
-    controls = [ReplayControl("scaled", "every estimate moves by 1e-6 more", partial(replays, worse=1.000001), True)]
-    controls += [ReplayControl(name, name, partial(replays, fault=name)) for name in faults]
+def _replay(
+    claim: str, replays: Any, faults: tuple[str, ...], *, clipped: bool
+) -> ReplayCheck:
+    controls = [
+        ReplayControl(
+            "scaled",
+            "every estimate moves by 1e-6 more",
+            partial(replays, worse=1.000001),
+            True,
+        )
+    ]
+    controls += [
+        ReplayControl(name, name, partial(replays, fault=name)) for name in faults
+    ]
     return ReplayCheck(
         claim,
         "replay",
@@ -169,7 +245,9 @@ def _replay(claim: str, replays: Any, faults: tuple[str, ...], *, clipped: bool)
         share=1e-6,
         variants=("printed", "amended"),
         meets=LABELS if clipped else {},
-        region="noisy runs on clipped quadratics" if not clipped else "examples beyond both clip lengths",
+        region="noisy runs on clipped quadratics"
+        if not clipped
+        else "examples beyond both clip lengths",
         leaves_out="floats, not real arithmetic",
     )
 

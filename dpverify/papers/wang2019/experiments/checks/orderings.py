@@ -6,7 +6,10 @@ from fractions import Fraction
 
 from dpverify.harness import Outcome, PaperChecks, Planted, Point, RuleCheck
 from dpverify.harness.search.exhaustive_check import of_variant
-from dpverify.harness.simulation.recorded_orders import RecordedExperiment, RecordedOrdersCheck
+from dpverify.harness.simulation.recorded_orders import (
+    RecordedExperiment,
+    RecordedOrdersCheck,
+)
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.experiments.printed_results import NETWORKS, TABLES
 
@@ -15,7 +18,13 @@ CHECKS = PaperChecks("wang2019", __name__)
 BASELINES = ("dp-gd", "dp-agd", "rrpsgd")
 
 
-def _smallest(point: Point, statement: Statement, *, factor: float = 1.0, exempt: tuple[str, ...] = ()) -> Outcome:
+def _smallest(
+    point: Point,
+    statement: Statement,
+    *,
+    factor: float = 1.0,
+    exempt: tuple[str, ...] = (),
+) -> Outcome:
     """Test whether DP-SRM's printed gradient norm, times a factor, is below every baseline's, except ``but`` on a9a."""
     del statement
     (table,) = (table for table in TABLES.values() if table.examples == point["n"])
@@ -27,7 +36,10 @@ def _smallest(point: Point, statement: Statement, *, factor: float = 1.0, exempt
         right = Fraction(str(baseline_norm))
         if left >= right and not (table.data == "a9a" and baseline in exempt):
             return Outcome(
-                False, left, right, f"on {table.data} DP-SRM has {srm_norm}, {baseline.upper()} {baseline_norm}"
+                False,
+                left,
+                right,
+                f"on {table.data} DP-SRM has {srm_norm}, {baseline.upper()} {baseline_norm}",
             )
     return Outcome(True)
 
@@ -45,10 +57,14 @@ CHECKS.add(
         "section-6-1-order-gradient-norm",
         "printed-tables",
         points=lambda _: (
-            {"n": table.examples, "epsilon": epsilon} for table in TABLES.values() for epsilon in ("1/5", "1/2")
+            {"n": table.examples, "epsilon": epsilon}
+            for table in TABLES.values()
+            for epsilon in ("1/5", "1/2")
         ),
         is_satisfied=of_variant(_smallest, _smallest_except_agd),
-        planted=[Planted("DP-SRM's norms five times as long", is_satisfied=_five_times)],
+        planted=[
+            Planted("DP-SRM's norms five times as long", is_satisfied=_five_times)
+        ],
         region="all four settings of Tables 2 and 3",
         leaves_out="the figures, and whether the numbers can be had again",
     )
@@ -93,13 +109,17 @@ for repeated in ("error", "faster"):
     )
 
 
-def _comparable(point: Point, statement: Statement, *, tolerance: float = 2.0, exempt: float = 0.0) -> Outcome:
+def _comparable(
+    point: Point, statement: Statement, *, tolerance: float = 2.0, exempt: float = 0.0
+) -> Outcome:
     """Test whether the printed test errors with CNN6 differ by less than ``within``, except at epsilon ``but``."""
     del statement
     epsilon = float(point["epsilon"])
     srm_error, sgd_error = NETWORKS["cnn6"].errors[epsilon]
     words = f"at epsilon = {epsilon:g} DP-SRM has {srm_error}% and DP-SGD {sgd_error}%"
-    return Outcome(epsilon == exempt or abs(srm_error - sgd_error) < tolerance, note=words)
+    return Outcome(
+        epsilon == exempt or abs(srm_error - sgd_error) < tolerance, note=words
+    )
 
 
 def _comparable_except_at_4(point: Point, statement: Statement) -> Outcome:
@@ -114,9 +134,13 @@ CHECKS.add(
     RuleCheck(
         "section-6-2-cnn6-comparable",
         "printed-numbers",
-        points=lambda _: ({"epsilon": int(epsilon)} for epsilon in NETWORKS["cnn6"].errors),
+        points=lambda _: (
+            {"epsilon": int(epsilon)} for epsilon in NETWORKS["cnn6"].errors
+        ),
         is_satisfied=of_variant(_comparable, _comparable_except_at_4),
-        planted=[Planted("nearer than a twentieth of a percent", is_satisfied=_nearly_equal)],
+        planted=[
+            Planted("nearer than a twentieth of a percent", is_satisfied=_nearly_equal)
+        ],
         region="all three printed pairs",
         leaves_out="the figures, and whether the numbers can be had again",
     )

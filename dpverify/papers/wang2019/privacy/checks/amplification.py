@@ -24,7 +24,10 @@ from dpverify.harness import (
 )
 from dpverify.harness.sides import Rule
 from dpverify.ledger.statements import Statement
-from dpverify.papers.wang2019.privacy.subsampling_bounds import pair_divergence, pair_divergence_at
+from dpverify.papers.wang2019.privacy.subsampling_bounds import (
+    pair_divergence,
+    pair_divergence_at,
+)
 from dpverify.symbolic.exact.evaluate import decide
 from dpverify.symbolic.exact.numbers import Exact, ball
 
@@ -47,7 +50,9 @@ def _gaussian(point: Point, statement: Statement) -> Fraction:
 
 def _subsampled(point: Point, statement: Statement) -> Exact:
     """Return a pair's divergence at the integer part of the order, a lower bound as divergences grow with the order."""
-    order = int(next(point[name] for name in ("alpha", "order", "whole") if name in point))
+    order = int(
+        next(point[name] for name in ("alpha", "order", "whole") if name in point)
+    )
     ratio = (point["sigma"] / point.get("Delta", Fraction(1))) ** 2
     return pair_divergence(order, point["tau"], ratio) if order >= 2 else Fraction(0)
 
@@ -61,11 +66,20 @@ def _printed_points(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
                     sigma = ratio * unit
                     log = -math.log(tau * alpha * (1 + ratio**2))
                     if alpha <= 2 * sigma**2 * log / 3 + 0.999:
-                        yield {"Delta": unit, "sigma": sigma, "alpha": alpha, "tau": tau}
+                        yield {
+                            "Delta": unit,
+                            "sigma": sigma,
+                            "alpha": alpha,
+                            "tau": tau,
+                        }
 
 
 def _grid(budget: Budget) -> Iterator[dict[str, int | str]]:
-    orders = (2, 3, 4, 7, 20, 60) if budget.name == "smoke" else (2, 3, 4, 5, 7, 10, 14, 20, 40, 60, 100, 200)
+    orders = (
+        (2, 3, 4, 7, 20, 60)
+        if budget.name == "smoke"
+        else (2, 3, 4, 5, 7, 10, 14, 20, 40, 60, 100, 200)
+    )
     for order in orders:
         for tau in ("1", "1/2", "1/10", "1/100", "1/10000"):
             for sigma in ("1/3", "5/6", "1", "7/4", "5", "32"):
@@ -74,26 +88,46 @@ def _grid(budget: Budget) -> Iterator[dict[str, int | str]]:
 
 def _inside(budget: Budget) -> Iterator[dict[str, int | str]]:
     """Yield points at which the conditions of appendix C's end, and C.2, hold."""
-    for order, tau, sigma in ((2, "1/18", 1), (2, "1/100", 2), (3, "1/10000", 2), (20, "1/1000000", 10)):
+    for order, tau, sigma in (
+        (2, "1/18", 1),
+        (2, "1/100", 2),
+        (3, "1/10000", 2),
+        (20, "1/1000000", 10),
+    ):
         yield {"order": order, "tau": tau, "sigma": sigma}
 
 
 def _end_only(budget: Budget) -> Iterator[dict[str, int | str]]:
     """Yield points at which alpha <= log(1/(tau (1 + sigma^2)))."""
-    for order, tau, sigma in ((2, "1/15", 1), (3, "1/10000", 2), (10, "1/100000", 1), (30, "1/100000000000000", 1)):
+    for order, tau, sigma in (
+        (2, "1/15", 1),
+        (3, "1/10000", 2),
+        (10, "1/100000", 1),
+        (30, "1/100000000000000", 1),
+    ):
         yield {"order": order, "tau": tau, "sigma": sigma}
 
 
 PAIR = {
     "subsampled-without-replacement": Property(
-        "a share tau of all samples without replacement has the example", lambda point: 0 < point["tau"] <= 1
+        "a share tau of all samples without replacement has the example",
+        lambda point: 0 < point["tau"] <= 1,
     ),
-    "gaussian-mechanism": Property("one release with Gaussian noise of deviation sigma"),
-    "neighbour-replace-one": Property("the query moves by Delta where the one example that is replaced is drawn"),
+    "gaussian-mechanism": Property(
+        "one release with Gaussian noise of deviation sigma"
+    ),
+    "neighbour-replace-one": Property(
+        "the query moves by Delta where the one example that is replaced is drawn"
+    ),
 }
 
 CHECKS.add(
-    SearchCheck("lemma-3-7-gaussian", "search", lhs=_gaussian, region={"Delta": (0, 20), "sigma": (0, 20)}),
+    SearchCheck(
+        "lemma-3-7-gaussian",
+        "search",
+        lhs=_gaussian,
+        region={"Delta": (0, 20), "sigma": (0, 20)},
+    ),
     ExhaustiveCheck(
         "lemma-3-7",
         "one-pair",
@@ -119,7 +153,10 @@ CHECKS.add(
         "search",
         lhs=_subsampled,
         region={"alpha": (1, 60), "sigma": (0, 30)},
-        corners=[{"sigma": "21/25", "tau": "1/1000", "alpha": 2}, {"sigma": 10, "tau": "1/1000000", "alpha": 60}],
+        corners=[
+            {"sigma": "21/25", "tau": "1/1000", "alpha": 2},
+            {"sigma": 10, "tau": "1/1000000", "alpha": 60},
+        ],
         leaves_out=ONE_PAIR,
         seconds_each=0.02,
     ),
@@ -132,16 +169,34 @@ CHECKS.add(
         leaves_out="the theorem is cited; it is tried on one pair of neighbours",
     ),
     SearchCheck("lemma-3-7-min", "search"),
-    SearchCheck("lemma-3-7-sum-terms", "search", region={"order": (2, 40), "sigma": ("1/3", 32)}, seconds_each=0.02),
-    SearchCheck("lemma-3-7-binomial", "search", region={"order": (3, 200), "chosen": (3, 200)}),
+    SearchCheck(
+        "lemma-3-7-sum-terms",
+        "search",
+        region={"order": (2, 40), "sigma": ("1/3", 32)},
+        seconds_each=0.02,
+    ),
+    SearchCheck(
+        "lemma-3-7-binomial", "search", region={"order": (3, 200), "chosen": (3, 200)}
+    ),
     SearchCheck(
         "lemma-3-7-sum-geometric",
         "search",
         region={"order": (2, 40)},
-        corners=[{"order": 3, "tau": "1/100", "sigma": 1}, {"order": 40, "tau": "1/1000", "sigma": 20}],
+        corners=[
+            {"order": 3, "tau": "1/100", "sigma": 1},
+            {"order": 40, "tau": "1/1000", "sigma": 20},
+        ],
     ),
-    SearchCheck("lemma-3-7-c-2", "search", corners=CORNERS, region=SMALL, seconds_each=0.02),
-    SearchCheck("lemma-3-7-c-2-ratio", "search", corners=CORNERS, region=SMALL, seconds_each=0.02),
+    SearchCheck(
+        "lemma-3-7-c-2", "search", corners=CORNERS, region=SMALL, seconds_each=0.02
+    ),
+    SearchCheck(
+        "lemma-3-7-c-2-ratio",
+        "search",
+        corners=CORNERS,
+        region=SMALL,
+        seconds_each=0.02,
+    ),
     ExhaustiveCheck(
         "lemma-3-7-conditions",
         "points",
@@ -153,11 +208,19 @@ CHECKS.add(
         "lemma-3-7-conditions",
         "search",
         variants=("amended",),
-        corners=[{"order": order, "tau": tau, "sigma": "27/20"} for order, tau in ((2, "1/22"), (6, "1/1200"))],
+        corners=[
+            {"order": order, "tau": tau, "sigma": "27/20"}
+            for order, tau in ((2, "1/22"), (6, "1/1200"))
+        ],
         region=SMALL,
     ),
     SearchCheck("lemma-3-7-last-log", "search"),
-    ExhaustiveCheck("lemma-3-7-last-linear", "points", points=_inside, region="four points inside the conditions"),
+    ExhaustiveCheck(
+        "lemma-3-7-last-linear",
+        "points",
+        points=_inside,
+        region="four points inside the conditions",
+    ),
     SearchCheck("lemma-3-7-last", "search", region=SMALL),
 )
 
@@ -185,10 +248,26 @@ WHY = (
 def _orders(budget: Budget) -> Iterator[dict[str, Fraction]]:
     """Yield non-integer orders (and a few integers), up to almost the limits of the conditions."""
     extra_orders = () if budget.name == "smoke" else ("7/4", "9/4", "20", "21/2")
-    for alpha in (Fraction(text) for text in ("1001/1000", "5/4", "3/2", "5/2", "7/2", *extra_orders)):
+    for alpha in (
+        Fraction(text)
+        for text in ("1001/1000", "5/4", "3/2", "5/2", "7/2", *extra_orders)
+    ):
         for sigma in (Fraction(text) for text in ("21/25", "1", "2", "10")):
-            for tau in (Fraction(text) for text in ("1/1000000", "1/1000", "1/100", "1/20", "1/8", "1/4", "1/2")):
-                if alpha <= 0.999 - 2 * sigma**2 / 3 * math.log(tau * alpha * (1 + sigma**2)):
+            for tau in (
+                Fraction(text)
+                for text in (
+                    "1/1000000",
+                    "1/1000",
+                    "1/100",
+                    "1/20",
+                    "1/8",
+                    "1/4",
+                    "1/2",
+                )
+            ):
+                if alpha <= 0.999 - 2 * sigma**2 / 3 * math.log(
+                    tau * alpha * (1 + sigma**2)
+                ):
                     yield {"alpha": alpha, "sigma": sigma, "tau": tau}
 
 
@@ -199,7 +278,10 @@ def _pair(point: Point, statement: Statement) -> arb:
 def _cover(budget: Budget) -> Iterator[dict[str, Fraction]]:
     """Yield intervals of w = alpha - k for k = 1 and 2, and one case for all larger k."""
     for k in (1, 2):
-        yield from ({"k": Fraction(k), "from": Fraction(i, PARTS), "to": Fraction(i + 1, PARTS)} for i in range(PARTS))
+        yield from (
+            {"k": Fraction(k), "from": Fraction(i, PARTS), "to": Fraction(i + 1, PARTS)}
+            for i in range(PARTS)
+        )
     yield {"k": Fraction(3), "from": Fraction(0), "to": Fraction(1)}
 
 
@@ -214,7 +296,10 @@ def _at_most(constant: Fraction) -> Rule:
             sides = second, constant * (1 + low)
         elif k == 2:
             steep = (ball(3 * (1 - low) / (2 * LEAST)).exp() / (1 + t)).max(arb(1))
-            sides = ball(1 + 2 * high) * second + ball(2 * high / (2 + high)) * steep, constant * (2 + low) * (1 + low)
+            sides = (
+                ball(1 + 2 * high) * second + ball(2 * high / (2 + high)) * steep,
+                constant * (2 + low) * (1 + low),
+            )
         else:
             series = Fraction(8, 3) * LEAST / (3 * LEAST - 1)
             sides = (second + ball(series)) * ball(Fraction(25, 24)), 2 * constant
@@ -225,11 +310,18 @@ def _at_most(constant: Fraction) -> Rule:
 
 def _moments(budget: Budget) -> Iterator[dict[str, Fraction]]:
     """Yield integer orders up to the limit of the moments accountant's condition, or 60."""
-    taus = ("1/100", "1/1000000") if budget.name == "smoke" else ("1/100", "1/1000", "1/10000", "1/1000000")
+    taus = (
+        ("1/100", "1/1000000")
+        if budget.name == "smoke"
+        else ("1/100", "1/1000", "1/10000", "1/1000000")
+    )
     for sigma in (Fraction(text) for text in ("1", "3/2", "3", "10")):
         for tau in (Fraction(text) / sigma for text in taus):
             last = min(60, math.floor(-(sigma**2) * math.log(tau * sigma)))
-            yield from ({"alpha": Fraction(z), "sigma": sigma, "tau": tau} for z in sorted({2, 4, last // 2, last}))
+            yield from (
+                {"alpha": Fraction(z), "sigma": sigma, "tau": tau}
+                for z in sorted({2, 4, last // 2, last})
+            )
 
 
 def _leading(factor: Fraction) -> Rule:
@@ -250,7 +342,13 @@ CHECKS.add(
         "worst-pair",
         points=_moments,
         is_satisfied=_leading(Fraction(1)),
-        planted=[Planted("0.88 of the leading term", is_satisfied=_leading(Fraction(22, 25)), at_declared_size=True)],
+        planted=[
+            Planted(
+                "0.88 of the leading term",
+                is_satisfied=_leading(Fraction(22, 25)),
+                at_declared_size=True,
+            )
+        ],
         region="sigma from 1 to 10, tau sigma from 1e-6 to 1/100, whole orders up to the condition or 60",
         leaves_out="the limit itself; the leading term is held against without the O, which is more than is claimed",
     ),
@@ -260,16 +358,27 @@ CHECKS.add(
         points=_orders,
         lhs=_pair,
         region="orders from 1.001 to 10.5 (to 3.5 at the smoke budget), sigma from 0.84 to 10, tau from 1e-6 to 1/2",
-        leaves_out=ONE_PAIR.replace(", at the whole order below alpha", ", by a certified integral"),
+        leaves_out=ONE_PAIR.replace(
+            ", at the whole order below alpha", ", by a certified integral"
+        ),
     ),
     ExhaustiveCheck(
         "remark-3-8",
         "chords",
         points=_cover,
         is_satisfied=_at_most(Fraction(7, 2)),
-        planted=[Planted("2.9 instead of 3.5", is_satisfied=_at_most(Fraction(29, 10)), at_declared_size=True)],
+        planted=[
+            Planted(
+                "2.9 instead of 3.5",
+                is_satisfied=_at_most(Fraction(29, 10)),
+                at_declared_size=True,
+            )
+        ],
         why_sufficient=WHY,
-        where=("sigma**2 >= 0.7", "alpha <= 2*sigma**2*log(1/(tau*alpha*(1 + sigma**2)))/3 + 1"),
+        where=(
+            "sigma**2 >= 0.7",
+            "alpha <= 2*sigma**2*log(1/(tau*alpha*(1 + sigma**2)))/3 + 1",
+        ),
         region="all orders above 1: 64 intervals from 1 to 2, 64 from 2 to 3, and one case for all others",
     ),
 )

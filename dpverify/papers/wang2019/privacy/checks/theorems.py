@@ -9,7 +9,15 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 
-from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness import (
+    Budget,
+    ExhaustiveCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    SearchCheck,
+)
 from dpverify.harness.sides import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.privacy.subsampling_bounds import composed_moment
@@ -53,17 +61,26 @@ LATER = "G n T beta epsilon b zeta gamma"
 ALGEBRA = "around one point; a derivation decides where the two sides are equal"
 
 
-def points_at(names: str, *changes: Values, base: Values = POINT) -> Callable[[Budget], list[Values]]:
+def points_at(
+    names: str, *changes: Values, base: Values = POINT
+) -> Callable[[Budget], list[Values]]:
     """Return the distinct points of a claim's symbols: a base with some of its values changed."""
     symbol_names = names.split()
-    points = [{name: (base | change)[name] for name in symbol_names} for change in changes]
-    return lambda _: [point for place, point in enumerate(points) if point not in points[:place]]
+    points = [
+        {name: (base | change)[name] for name in symbol_names} for change in changes
+    ]
+    return lambda _: [
+        point for place, point in enumerate(points) if point not in points[:place]
+    ]
 
 
 BOTH = ("printed", "amended")
-_first_step = partial(points_at, f"{LATER} b_0 alpha")  # Theorem 4.1's condition holds at the smaller ratio
+# Theorem 4.1's condition holds at the smaller ratio
+_first_step = partial(points_at, f"{LATER} b_0 alpha")
 _scaled = partial(  # Theorem 5.1's condition holds: G is half the sensitivity, times b
-    points_at, "zeta gamma b m n_party G sigma alpha", base={"zeta": 1, "gamma": 1, "b": 1, "m": 2, "n_party": 50000}
+    points_at,
+    "zeta gamma b m n_party G sigma alpha",
+    base={"zeta": 1, "gamma": 1, "b": 1, "m": 2, "n_party": 50000},
 )
 
 for claim, names, corrected in (
@@ -85,13 +102,19 @@ for claim, names, corrected in (
 ):
     points = points_at(names, *CHANGES)
     variants = BOTH[:1] if corrected else BOTH
-    CHECKS.add(ExhaustiveCheck(claim, "points", points=points, region=ALGEBRA, variants=variants))
+    CHECKS.add(
+        ExhaustiveCheck(
+            claim, "points", points=points, region=ALGEBRA, variants=variants
+        )
+    )
 CHECKS.add(
     ExhaustiveCheck(
         "theorem-4-1-condition",
         "points",
         variants=("printed",),
-        points=_first_step({}, {"b_0": 100, "n": 10**5, "alpha": "3/2", "T": 2 * 10**9}),
+        points=_first_step(
+            {}, {"b_0": 100, "n": 10**5, "alpha": "3/2", "T": 2 * 10**9}
+        ),
         region="two points inside the condition",
     ),
     ExhaustiveCheck(
@@ -110,7 +133,9 @@ CHECKS.add(
         "points",
         variants=("printed",),
         points=_scaled(
-            {"G": 1, "sigma": 2, "alpha": "5/4"}, {"G": 2, "sigma": 4, "alpha": 4}, {"G": 10, "sigma": 20, "alpha": 80}
+            {"G": 1, "sigma": 2, "alpha": "5/4"},
+            {"G": 2, "sigma": 4, "alpha": 4},
+            {"G": 10, "sigma": 20, "alpha": 80},
         ),
         region="sigma and G scaled up together",
     ),
@@ -156,7 +181,15 @@ def _compositions(budget: Budget) -> Iterator[dict[str, Fraction]]:
         for p, q in pairs:
             for p1, q1 in pairs[::3]:
                 for p2, q2 in pairs[::5]:
-                    yield {"order": Fraction(order), "p": p, "q": q, "p1": p1, "q1": q1, "p2": p2, "q2": q2}
+                    yield {
+                        "order": Fraction(order),
+                        "p": p,
+                        "q": q,
+                        "p1": p1,
+                        "q1": q1,
+                        "p2": p2,
+                        "q2": q2,
+                    }
 
 
 def _composed(*, worst: bool) -> Rule:
@@ -165,23 +198,44 @@ def _composed(*, worst: bool) -> Rule:
         joint, (first_moment, *conditional_moments) = composed_moment(
             int(point["order"]), (point["p"], point["q"]), second
         )
-        bound = first_moment * (max(conditional_moments) if worst else min(conditional_moments))
-        return Outcome(joint <= bound, joint, bound, "moments: exp((alpha - 1) times the divergence)")
+        bound = first_moment * (
+            max(conditional_moments) if worst else min(conditional_moments)
+        )
+        return Outcome(
+            joint <= bound,
+            joint,
+            bound,
+            "moments: exp((alpha - 1) times the divergence)",
+        )
 
     return is_satisfied
 
 
 CHECKS.add(
-    SearchCheck("lemma-3-9", "search", lhs=_gaussian_delta, leaves_out="Gaussian mechanisms only"),
+    SearchCheck(
+        "lemma-3-9",
+        "search",
+        lhs=_gaussian_delta,
+        leaves_out="Gaussian mechanisms only",
+    ),
     ExhaustiveCheck(
-        "lemma-3-9", "two-point-laws", points=_laws, lhs=_law_delta, region="two-point laws near the worst ones"
+        "lemma-3-9",
+        "two-point-laws",
+        points=_laws,
+        lhs=_law_delta,
+        region="two-point laws near the worst ones",
     ),
     ExhaustiveCheck(
         "lemma-b-1",
         "two-outcomes",
         points=_compositions,
         is_satisfied=_composed(worst=True),
-        planted=[Planted("the milder of the two second steps", is_satisfied=_composed(worst=False))],
+        planted=[
+            Planted(
+                "the milder of the two second steps",
+                is_satisfied=_composed(worst=False),
+            )
+        ],
         region="two adaptive steps with two outcomes each, exact",
     ),
 )

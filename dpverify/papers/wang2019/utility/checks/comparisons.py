@@ -39,14 +39,27 @@ def points_at(point: Values, letters: str) -> Callable[[Budget], list[Values]]:
 
 
 def _outgrown(
-    point: Point, statement: Statement, *, slower: Fraction = Fraction(0), power: Fraction = Fraction(1)
+    point: Point,
+    statement: Statement,
+    *,
+    slower: Fraction = Fraction(0),
+    power: Fraction = Fraction(1),
 ) -> Outcome:
     """Test whether the left side of an order exceeds a million times a power of the right side and a power of n."""
     left, right = evaluate_statement(statement, point)
     if left is None:
         raise ValueError(f"{statement.key} must have a formula on its left.")
-    limit = MILLION * ball(right) ** ball(power) * ball(point["n_party" if "n_party" in point else "n"]) ** ball(slower)
-    return Outcome(not ball(left) > limit, left, limit, "right side: a million times what is printed")
+    limit = (
+        MILLION
+        * ball(right) ** ball(power)
+        * ball(point["n_party" if "n_party" in point else "n"]) ** ball(slower)
+    )
+    return Outcome(
+        not ball(left) > limit,
+        left,
+        limit,
+        "right side: a million times what is printed",
+    )
 
 
 def _one_example(budget: Budget) -> Iterator[dict[str, int | str | Fraction]]:
@@ -55,12 +68,26 @@ def _one_example(budget: Budget) -> Iterator[dict[str, int | str | Fraction]]:
 
 
 def _shrinking(budget: Budget) -> Iterator[dict[str, int | str | Fraction]]:
-    base: dict[str, int | str | Fraction] = {"G": 3, "L": 3, "d": 5, "epsilon": "1/2", "delta": "1/1000", "zeta": "1/3"}
+    base: dict[str, int | str | Fraction] = {
+        "G": 3,
+        "L": 3,
+        "d": 5,
+        "epsilon": "1/2",
+        "delta": "1/1000",
+        "zeta": "1/3",
+    }
     yield from ({"n": 10**k, "gap": Fraction(1, 10**k), **base} for k in (3, 9, 15, 30))
 
 
 def _larger_budget(budget: Budget) -> Iterator[dict[str, int | str]]:
-    fixed: dict[str, int | str] = {"n": 1000, "d": 5, "G": 3, "L": 3, "gap": 3, "delta": "1/1000"}
+    fixed: dict[str, int | str] = {
+        "n": 1000,
+        "d": 5,
+        "G": 3,
+        "L": 3,
+        "gap": 3,
+        "delta": "1/1000",
+    }
     yield from ({"epsilon": 10**k, **fixed} for k in (3, 9, 15, 30))
 
 
@@ -69,11 +96,26 @@ def _more_dimensions(budget: Budget) -> Iterator[dict[str, int | str]]:
 
 
 def _growing(budget: Budget) -> Iterator[dict[str, int | str]]:
-    base: dict[str, int | str] = {"T": 3, "G": 3, "alpha": 4, "beta": "1/3", "epsilon": "1/2"}
+    base: dict[str, int | str] = {
+        "T": 3,
+        "G": 3,
+        "alpha": 4,
+        "beta": "1/3",
+        "epsilon": "1/2",
+    }
     yield from ({"n_party": 10**k, **base} for k in (3, 9, 15, 30))
 
 
-AT: Values = {"n": 10**4, "d": 123, "epsilon": "1/2", "delta": "1/100000", "G": 2, "L": 1, "gap": 1, "beta": "1/2"}
+AT: Values = {
+    "n": 10**4,
+    "d": 123,
+    "epsilon": "1/2",
+    "delta": "1/100000",
+    "G": 2,
+    "L": 1,
+    "gap": 1,
+    "beta": "1/2",
+}
 REFUTED: tuple[tuple[str, str, Values], ...] = (
     ("section-1-rrpsgd-utility", "n d epsilon delta", {"n": 2, "delta": "3/4"}),
     ("theorem-4-4-gamma", "n d epsilon delta G L gap", {"n": 10, "L": 9}),
@@ -81,11 +123,19 @@ REFUTED: tuple[tuple[str, str, Values], ...] = (
     ("theorem-4-4-b-0-most", "n d epsilon delta G L gap", {"gap": "1/100"}),
     ("algorithm-1-estimates", "T", {"T": 7}),
     ("section-6-1-objective", "margin", {"margin": "1/3"}),
-    ("algorithm-2-batches", "b_1 b_2 full_1 full_2", {"b_1": 3, "b_2": 5, "full_1": "1/2", "full_2": 4}),
+    (
+        "algorithm-2-batches",
+        "b_1 b_2 full_1 full_2",
+        {"b_1": 3, "b_2": 5, "full_1": "1/2", "full_2": 4},
+    ),
 )
 for claim, letters, change in REFUTED:
     points = points_at({**AT, **change}, letters)
-    CHECKS.add(ExhaustiveCheck(claim, "points", points=points, region="one point", variants=PRINTED))
+    CHECKS.add(
+        ExhaustiveCheck(
+            claim, "points", points=points, region="one point", variants=PRINTED
+        )
+    )
 CHECKS.add(
     SearchCheck("remark-4-5-factor", "search", variants=CORRECTED),
     RuleCheck(
@@ -93,8 +143,17 @@ CHECKS.add(
         "one-example",
         points=_one_example,
         is_satisfied=_outgrown,
-        planted=[Planted("the square of the right side", is_satisfied=partial(_outgrown, power=Fraction(2)))],
-        neighbours=[TrueNeighbour("its fourth root", is_satisfied=partial(_outgrown, power=Fraction(1, 4)))],
+        planted=[
+            Planted(
+                "the square of the right side",
+                is_satisfied=partial(_outgrown, power=Fraction(2)),
+            )
+        ],
+        neighbours=[
+            TrueNeighbour(
+                "its fourth root", is_satisfied=partial(_outgrown, power=Fraction(1, 4))
+            )
+        ],
         region="one example, delta close to 1",
         variants=PRINTED,
     ),
@@ -106,7 +165,10 @@ CHECKS.add(
             region=f"one point, d = {d}",
             variants=variants,
         )
-        for name, d, variants in (("points", 1000, PRINTED), ("few-dimensions", 320, CORRECTED))
+        for name, d, variants in (
+            ("points", 1000, PRINTED),
+            ("few-dimensions", 320, CORRECTED),
+        )
     ),
     *(
         RuleCheck(
@@ -115,12 +177,19 @@ CHECKS.add(
             points=_shrinking,
             is_satisfied=_outgrown,
             planted=[
-                Planted("a rate that falls like 1/n besides", is_satisfied=partial(_outgrown, slower=Fraction(-1)))
+                Planted(
+                    "a rate that falls like 1/n besides",
+                    is_satisfied=partial(_outgrown, slower=Fraction(-1)),
+                )
             ],
             region="D_F = 1/n, everything else held fixed",
             variants=PRINTED,
         )
-        for claim in ("equation-b-20-later", "equation-b-20-start", "equation-b-20-start-root")
+        for claim in (
+            "equation-b-20-later",
+            "equation-b-20-start",
+            "equation-b-20-start-root",
+        )
     ),
     *(
         RuleCheck(
@@ -129,14 +198,25 @@ CHECKS.add(
             points=points,
             is_satisfied=_outgrown,
             planted=[
-                Planted("a rate that falls like 1/n besides", is_satisfied=partial(_outgrown, slower=Fraction(-1)))
+                Planted(
+                    "a rate that falls like 1/n besides",
+                    is_satisfied=partial(_outgrown, slower=Fraction(-1)),
+                )
             ],
             region=region,
             variants=PRINTED,
         )
         for claim, points, region in (
-            ("table-1-dp-gd-utility", _larger_budget, "growing epsilon, everything else held fixed"),
-            ("section-1-rrpsgd-time", _more_dimensions, "growing d, everything else held fixed"),
+            (
+                "table-1-dp-gd-utility",
+                _larger_budget,
+                "growing epsilon, everything else held fixed",
+            ),
+            (
+                "section-1-rrpsgd-time",
+                _more_dimensions,
+                "growing d, everything else held fixed",
+            ),
         )
     ),
     RuleCheck(
@@ -144,7 +224,12 @@ CHECKS.add(
         "growing",
         points=_growing,
         is_satisfied=_outgrown,
-        planted=[Planted("a variance that falls like 1/n", is_satisfied=partial(_outgrown, slower=Fraction(-1)))],
+        planted=[
+            Planted(
+                "a variance that falls like 1/n",
+                is_satisfied=partial(_outgrown, slower=Fraction(-1)),
+            )
+        ],
         region="growing n, everything else held fixed",
         variants=PRINTED,
     ),
@@ -177,7 +262,11 @@ REFUTED_COMPARISONS: tuple[tuple[str, str, Values], ...] = (
 )
 for claim, letters, change in REFUTED_COMPARISONS:
     points = points_at({**COMPARED_AT, **change}, letters)
-    CHECKS.add(ExhaustiveCheck(claim, "points", points=points, region="one point", variants=("printed",)))
+    CHECKS.add(
+        ExhaustiveCheck(
+            claim, "points", points=points, region="one point", variants=("printed",)
+        )
+    )
 CHECKS.add(
     ExhaustiveCheck(
         "theorem-4-1-whole",
@@ -192,9 +281,16 @@ CHECKS.add(
         "points",
         region="one point inside the conditions",
         variants=("printed",),
-        points=points_at({**COMPARED_AT, "n": 10**8, "d": 3, "epsilon": 1}, "n d epsilon delta G L gap beta"),
+        points=points_at(
+            {**COMPARED_AT, "n": 10**8, "d": 3, "epsilon": 1},
+            "n d epsilon delta G L gap beta",
+        ),
     ),
-    SearchCheck("remark-3-8-order", "search", corners=({"sigma": 3, "tau": "1/1000", "alpha": 2},)),
+    SearchCheck(
+        "remark-3-8-order",
+        "search",
+        corners=({"sigma": 3, "tau": "1/1000", "alpha": 2},),
+    ),
 )
 
 

@@ -10,7 +10,15 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness import (
+    Budget,
+    Context,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    RuleCheck,
+)
 from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.kernels.typing import Matrix
 from dpverify.ledger.statements import Statement
@@ -28,7 +36,12 @@ Law: TypeAlias = Callable[[int, float, float, float], Matrix]
 def _points(letter: str) -> Callable[[Budget], list[PointLike]]:
     """Return points with small and large T or t, weights from almost no memory to a long one, zeta up to gamma G."""
     weights: list[PointLike] = [
-        {"gamma": gamma, "G": 3, "zeta": Fraction(3, 1) * Fraction(gamma) / divisor, letter: last}
+        {
+            "gamma": gamma,
+            "G": 3,
+            "zeta": Fraction(3, 1) * Fraction(gamma) / divisor,
+            letter: last,
+        }
         for gamma in ("1", "1/2", "1/100")
         for divisor in (1, 7)
         for last in (1, 2, 60)
@@ -36,15 +49,22 @@ def _points(letter: str) -> Callable[[Budget], list[PointLike]]:
     return lambda _: weights
 
 
-def _equals_recursion(point: Point, statement: Statement, *, law: Law = noise_covariance) -> Outcome:
+def _equals_recursion(
+    point: Point, statement: Statement, *, law: Law = noise_covariance
+) -> Outcome:
     """Compare the formula with the covariance of the recursion, for the last estimate or the sum of all estimates."""
     gamma, zeta, G = (float(point[name]) for name in ("gamma", "zeta", "G"))
     steps = int(point["T"]) if "T" in point else int(point["t"]) + 1
     covariance = law(steps, gamma, G, gamma * G + (1.0 - gamma) * zeta)
     left, right = evaluate_statement(statement, point)
-    formula, exact = (right, covariance.sum()) if "T" in point else (left, covariance[-1, -1])
+    formula, exact = (
+        (right, covariance.sum()) if "T" in point else (left, covariance[-1, -1])
+    )
     variance = math.nan if formula is None else float(ball(formula))
-    return Outcome(bool(abs(variance / exact - 1.0) < CLOSE), note=f"formula {variance:.12g}, law {exact:.12g}")
+    return Outcome(
+        bool(abs(variance / exact - 1.0) < CLOSE),
+        note=f"formula {variance:.12g}, law {exact:.12g}",
+    )
 
 
 def _independent(steps: int, gamma: float, std_0: float, std: float) -> Matrix:
@@ -77,14 +97,22 @@ def _noise_figure(context: Context) -> dict[str, dict[str, list[float]]]:
     n, b, T = EXAMPLES, BATCH, round(PASSES * EXAMPLES / (2 * BATCH))
 
     def run(kind: Kind, steps: int, batch: int) -> BatchRun:
-        return BatchRun(kind, n, steps, batch, batch, WEIGHT if kind == "recursive" else 1.0, WEIGHT)
+        return BatchRun(
+            kind, n, steps, batch, batch, WEIGHT if kind == "recursive" else 1.0, WEIGHT
+        )
 
-    runs = {"srm": run("recursive", T, b), "wide": run("descent", T, 2 * b), "long": run("descent", 2 * T, b)}
+    runs = {
+        "srm": run("recursive", T, b),
+        "wide": run("descent", T, 2 * b),
+        "long": run("descent", 2 * T, b),
+    }
     noise = {
-        name: batch_run.deviations(least_noise(batch_run, EPSILON, DELTA).noise) for name, batch_run in runs.items()
+        name: batch_run.deviations(least_noise(batch_run, EPSILON, DELTA).noise)
+        for name, batch_run in runs.items()
     }
     covariance = noise_covariance(T, WEIGHT, *noise["srm"])
-    added = np.cumsum(2.0 * np.tril(covariance).sum(axis=1) - np.diag(covariance))  # sum of the first t estimates
+    # sum of the first t estimates
+    added = np.cumsum(2.0 * np.tril(covariance).sum(axis=1) - np.diag(covariance))
     steps = np.unique(np.geomspace(1, T, AT_MOST).round().astype(int))
     columns = {"x": steps.astype(float), "one-srm": np.diag(covariance)[steps - 1]}
     columns["mean-srm"] = added[steps - 1] / steps**2.0
@@ -94,7 +122,10 @@ def _noise_figure(context: Context) -> dict[str, dict[str, list[float]]]:
         columns[f"mean-{name}"] = variance / (often * steps)
     at = {"n": n, "b": b, "gamma": WEIGHT, "epsilon": EPSILON, "delta": DELTA}
     named = {f"at:{name}": [float(value)] for name, value in at.items()}
-    return {"noise-beside": {name: column.tolist() for name, column in columns.items()} | named}
+    return {
+        "noise-beside": {name: column.tolist() for name, column in columns.items()}
+        | named
+    }
 
 
 CHECKS.add(
@@ -105,8 +136,14 @@ CHECKS.add(
             points=_points(letter),
             is_satisfied=_equals_recursion,
             planted=[
-                Planted("noise that is not carried on", is_satisfied=partial(_equals_recursion, law=_independent)),
-                Planted("deviations off by a hundredth", is_satisfied=partial(_equals_recursion, law=_one_deviation)),
+                Planted(
+                    "noise that is not carried on",
+                    is_satisfied=partial(_equals_recursion, law=_independent),
+                ),
+                Planted(
+                    "deviations off by a hundredth",
+                    is_satisfied=partial(_equals_recursion, law=_one_deviation),
+                ),
             ],
             about_kernel=True,
             figures=_noise_figure if claim == "note-noise-sum" else None,

@@ -42,10 +42,15 @@ Cost = Callable[[OnsetSetting], float]
 
 def _cells(budget: Budget) -> Iterable[dict[str, int | Fraction | str]]:
     cells = (SHOWN, CELLS[-1]) if budget.name == "smoke" else CELLS
-    return ({name: Fraction(str(value)) for name, value in cell._asdict().items()} for cell in cells)
+    return (
+        {name: Fraction(str(value)) for name, value in cell._asdict().items()}
+        for cell in cells
+    )
 
 
-def _allows_accuracy(statement: Statement, n: int, cell: OnsetSetting, scale: int) -> bool:
+def _allows_accuracy(
+    statement: Statement, n: int, cell: OnsetSetting, scale: int
+) -> bool:
     """Test whether the record allows an accuracy whose bound is below G at n, by a factor of 1 - 10^-9."""
     G = Fraction(scale)
     drop = Fraction(str(cell.drop)) * scale**2
@@ -80,19 +85,30 @@ def _rule(*, needed: Cost = needed_cost) -> Callable[[Point, Statement], Outcome
     """Return the rule for a cell; ``needed`` is the cost that determines the onset with the needed noise."""
 
     def is_satisfied(point: Point, statement: Statement) -> Outcome:
-        cell = OnsetSetting(int(point["d"]), *(float(point[name]) for name in ("epsilon", "delta", "drop")))
+        cell = OnsetSetting(
+            int(point["d"]),
+            *(float(point[name]) for name in ("epsilon", "delta", "drop")),
+        )
         pair = onsets(cell)
         at = size(pair.corrected)
         for scale in (1, SCALE):
             if not _allows_accuracy(statement, at, cell, scale) or _allows_accuracy(
                 statement, size(pair.corrected - 1), cell, scale
             ):
-                return Outcome(False, Fraction(at), note=f"the record begins elsewhere, G = {scale}")
+                return Outcome(
+                    False,
+                    Fraction(at),
+                    note=f"the record begins elsewhere, G = {scale}",
+                )
         for k, cost in zip(pair, (printed_cost, needed), strict=True):
             if not bound(cost, size(k), cell) < 1.0 <= bound(cost, size(k - 1), cell):
-                return Outcome(False, Fraction(size(k)), note="not where the bound falls below G")
+                return Outcome(
+                    False, Fraction(size(k)), note="not where the bound falls below G"
+                )
         ordered = pair.needed <= pair.corrected
-        return Outcome(ordered, Fraction(size(pair.needed)), Fraction(at), "onsets out of order")
+        return Outcome(
+            ordered, Fraction(size(pair.needed)), Fraction(at), "onsets out of order"
+        )
 
     return is_satisfied
 
@@ -101,17 +117,29 @@ def onset_figure() -> dict[str, dict[str, list[float]]]:
     """Return the columns of "onset-of-drop": bounds over n at d = epsilon = 1, and the table of all onsets."""
     first = (onsets(SHOWN).needed - 10) / 20
     last = (onsets(SHOWN).corrected + 20) / 20
-    sizes = [10 ** (k / DECADES) for k in range(math.ceil(DECADES * first), math.ceil(DECADES * last) + 1)]
+    sizes = [
+        10 ** (k / DECADES)
+        for k in range(math.ceil(DECADES * first), math.ceil(DECADES * last) + 1)
+    ]
     table = [onsets(cell) for cell in CELLS]
     columns = {
         "x:n": sizes,
         "corrected": [bound(printed_cost, n, SHOWN) for n in sizes],
         "needed-x": sizes,
         "needed": [bound(needed_cost, n, SHOWN) for n in sizes],
-        **{f"cell-{name}": [float(getattr(cell, name)) for cell in CELLS] for name in OnsetSetting._fields},
-        **{f"cell-{name}": [float(size(getattr(pair, name))) for pair in table] for name in OnsetPair._fields},
+        **{
+            f"cell-{name}": [float(getattr(cell, name)) for cell in CELLS]
+            for name in OnsetSetting._fields
+        },
+        **{
+            f"cell-{name}": [float(size(getattr(pair, name))) for pair in table]
+            for name in OnsetPair._fields
+        },
         "cell-least": [float(size(pair.needed)) for pair in table],
-        **{f"at:{name}": [float(getattr(SHOWN, name))] for name in ("d", "epsilon", "delta")},
+        **{
+            f"at:{name}": [float(getattr(SHOWN, name))]
+            for name in ("d", "epsilon", "delta")
+        },
     }
     return {"onset-of-drop": columns}
 
@@ -121,9 +149,14 @@ def onset_table() -> str:
     rows = []
     for cell in CELLS:
         printed, needed = (f"{size(k):.2g}" for k in onsets(cell))
-        parameters = (("delta", cell.delta, SHOWN.delta), ("L D_F/G^2", cell.drop, SHOWN.drop))
+        parameters = (
+            ("delta", cell.delta, SHOWN.delta),
+            ("L D_F/G^2", cell.drop, SHOWN.drop),
+        )
         words = [f"d = {cell.d}, epsilon = {cell.epsilon:g}"]
-        words += [f"{name} = {value:g}" for name, value, usual in parameters if value != usual]
+        words += [
+            f"{name} = {value:g}" for name, value, usual in parameters if value != usual
+        ]
         rows.append(f"{', '.join(words)}: {printed} / {needed}")
     return f"below G from n = printed noise / noise needed with full batches, {'; '.join(rows)}"
 
@@ -151,6 +184,9 @@ CHECKS.add(
             leaves_out="sizes between those that are tried, which are 12% apart; all four varied at once",
             seconds=1.0,
         )
-        for claim, words in (("theorem-4-4", ""), ("theorem-5-2", f"; {PARTIES} parties, n examples in all"))
+        for claim, words in (
+            ("theorem-4-4", ""),
+            ("theorem-5-2", f"; {PARTIES} parties, n examples in all"),
+        )
     )
 )

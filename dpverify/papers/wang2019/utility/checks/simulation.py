@@ -45,7 +45,8 @@ class SrmCase:
     zeta: float
     variance: float = 1e-8
     dimension: int = 1
-    reach: float = 0.0  # end of the slope, in units of the largest length of the whole run, T zeta/L
+    # end of the slope, in units of the largest length of the whole run, T zeta/L
+    reach: float = 0.0
     rise: float = 0.0  # r and a, with s = 1
     offset: float = 0.0
     examples: int = 64
@@ -55,7 +56,9 @@ class SrmCase:
     def problem(self) -> Slope:
         """The problem's loss."""
         drop = self.reach * self.steps * self.zeta
-        return Slope(self.examples, self.dimension, 1.0, drop, 1.0, self.rise, self.offset)
+        return Slope(
+            self.examples, self.dimension, 1.0, drop, 1.0, self.rise, self.offset
+        )
 
     @property
     def top(self) -> float:
@@ -65,7 +68,10 @@ class SrmCase:
     @property
     def point(self) -> Point:
         """Values of the claim's symbols; the first batch and its noise equal the later ones."""
-        values = {name: Fraction(getattr(self, name)) for name in ("gamma", "zeta", "variance")}
+        values = {
+            name: Fraction(getattr(self, name))
+            for name in ("gamma", "zeta", "variance")
+        }
         return as_point(
             {
                 **values,
@@ -97,7 +103,9 @@ class SrmCase:
         return f"{self.words}, gamma = {self.gamma:g}, zeta = {self.zeta:g}, variance = {self.variance:g}"
 
 
-def _mean_gradient(statement: Statement, case: SrmCase, seed: int, fault: OptimizerFault) -> float:
+def _mean_gradient(
+    statement: Statement, case: SrmCase, seed: int, fault: OptimizerFault
+) -> float:
     """Return the mean norm of the whole gradient over the iterates of one run, of which its output is one."""
     problem = case.problem
     offsets = problem.offsets
@@ -109,11 +117,29 @@ def _mean_gradient(statement: Statement, case: SrmCase, seed: int, fault: Optimi
 
     std = fault.noise * math.sqrt(case.variance)
     numbers = SrmParameters(
-        case.steps, case.batch, case.batch, case.gamma, case.zeta, problem.smoothness, std, std, case.parties
+        case.steps,
+        case.batch,
+        case.batch,
+        case.gamma,
+        case.zeta,
+        problem.smoothness,
+        std,
+        std,
+        case.parties,
     )
-    run = DpSrm(ExampleGradients(gradients), case.examples, problem.start, numbers, seed=seed, keep=True)
+    run = DpSrm(
+        ExampleGradients(gradients),
+        case.examples,
+        problem.start,
+        numbers,
+        seed=seed,
+        keep=True,
+    )
     run.advance(case.steps)
-    return sum(float(np.linalg.norm(problem.gradient(w))) for w in run.iterates[:-1]) / case.steps
+    return (
+        sum(float(np.linalg.norm(problem.gradient(w))) for w in run.iterates[:-1])
+        / case.steps
+    )
 
 
 SLOPE = SrmCase("slope", 100, 64, 0.5, 0.1, 1e-4, 3, reach=0.25)
@@ -183,7 +209,9 @@ class AccurateSize:
         std_0 = math.sqrt(self.steps * printed_cost(self.cell)) / self.examples
         batch = math.ceil(1.0 / zeta)
         length = (1.0 - zeta) * zeta + zeta
-        return SrmParameters(self.steps, batch, batch, zeta, zeta, 1.0, std_0, length * std_0)
+        return SrmParameters(
+            self.steps, batch, batch, zeta, zeta, 1.0, std_0, length * std_0
+        )
 
 
 class Identical:
@@ -200,7 +228,9 @@ class Identical:
         """Write the gradient into ``out``."""
         self.change(w, w, batch, 1.0, out)
 
-    def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
+    def change(
+        self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector
+    ) -> None:
         """Write grad f(new) - (1 - gamma) grad f(old) into ``out``."""
         del batch
         out[:] = 0.0
@@ -218,7 +248,10 @@ def mean_gradient(size: AccurateSize, seed: int) -> float:
 
 
 def _words(sweeps: Sweeps[AccurateSize], gradients: Mapping[str, Vector]) -> str:
-    ratios = [size.bound / gradients["n"][:, place].mean() for place, size in enumerate(sweeps["n"])]
+    ratios = [
+        size.bound / gradients["n"][:, place].mean()
+        for place, size in enumerate(sweeps["n"])
+    ]
     return f"the corrected bound is {min(ratios):.3g} to {max(ratios):.3g} times the simulated gradient"
 
 
@@ -254,7 +287,11 @@ CHECKS.add(
             rate={"n": -2 / 3, "d": 1 / 3, "epsilon": -2 / 3},
             words=_words,
             region=_region,
-            fixed=lambda sweeps: {"at:d": [1.0], "at:epsilon": [1.0], "at:delta": [DELTA]},
+            fixed=lambda sweeps: {
+                "at:d": [1.0],
+                "at:epsilon": [1.0],
+                "at:delta": [DELTA],
+            },
             figure="accuracy-slopes",
             leaves_out="other problems and sizes, and examples that differ among them; the accuracy is the one chosen, "
             "so that the exponents are those of the condition on the noise",

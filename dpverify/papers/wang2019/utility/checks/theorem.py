@@ -38,15 +38,27 @@ MEETS = {
         "a slope of at most G, which the start, where it is sqrt(2 L gap), does not reach",
         lambda point: 2 * point["L"] * point["gap"] < point["G"] ** 2,
     ),
-    "smooth": Property("the loss is L x^2/2 up to the slope G and linear beyond, so its slope changes by at most L"),
+    "smooth": Property(
+        "the loss is L x^2/2 up to the slope G and linear beyond, so its slope changes by at most L"
+    ),
     "update-of-algorithm-1": Property("the run is that of Algorithm 1"),
     "update-of-algorithm-2": Property("the run is that of Algorithm 2"),
-    "subsampled-without-replacement": Property("all examples have one loss, so every sample gives the same gradients"),
-    "independent-noise": Property("the noise of each step is drawn anew, independent of all else"),
+    "subsampled-without-replacement": Property(
+        "all examples have one loss, so every sample gives the same gradients"
+    ),
+    "independent-noise": Property(
+        "the noise of each step is drawn anew, independent of all else"
+    ),
 }
 """Properties of the problem in which noise drowns one slope."""
 
-TOGETHER = ("theorem-4-4", "table-1-dp-srm-utility", "abstract-utility", "section-1-utility", "remark-4-5-utility")
+TOGETHER = (
+    "theorem-4-4",
+    "table-1-dp-srm-utility",
+    "abstract-utility",
+    "section-1-utility",
+    "remark-4-5-utility",
+)
 BY_PARTY = ("theorem-5-2", "table-1-distributed-utility", "section-5-2-rate")
 """Theorems 4.4 and 5.2, each with the table cells and sentences that state the same rate."""
 
@@ -65,7 +77,9 @@ DROWNED: list[dict[str, Any]] = [
 ]
 
 
-def _noise_dominates(point: Point, statement: Statement, *, times: Fraction = Fraction(1)) -> Outcome:
+def _noise_dominates(
+    point: Point, statement: Statement, *, times: Fraction = Fraction(1)
+) -> Outcome:
     """Compare the least gradient that remains where noise drowns one slope with a million times the rate.
 
     All examples have the same loss of the first coordinate, L x^2/2 as far as its slope is at most G. A step moves the
@@ -73,14 +87,29 @@ def _noise_dominates(point: Point, statement: Statement, *, times: Fraction = Fr
     the first: normal, independent, with a common deviation of at least sigma. E 1/|e'| is at most 1/(sigma
     sqrt(d - 3)).
     """
-    values = {name: ball(value) for name, value in definitions(statement, point, precision=512).items()}
+    values = {
+        name: ball(value)
+        for name, value in definitions(statement, point, precision=512).items()
+    }
     start = (2 * ball(point["L"] * point["gap"])).sqrt()
     if not start < ball(point["G"]):
-        raise ValueError(f"the start must lie where the loss is a parabola, got {dict(point)}.")
+        raise ValueError(
+            f"the start must lie where the loss is a parabola, got {dict(point)}."
+        )
     least = values["variance"].min(values["variance_0"]).sqrt()
-    distance = ball(point["T"]) * values["zeta"] * (ball(point["G"]) / least + 1) / (arb(int(point["d"]) - 3)).sqrt()
+    distance = (
+        ball(point["T"])
+        * values["zeta"]
+        * (ball(point["G"]) / least + 1)
+        / (arb(int(point["d"]) - 3)).sqrt()
+    )
     limit = MILLION * ball(times) * ball(evaluate_statement(statement, point)[1])
-    return Outcome(not start - distance > limit, start - distance, limit, "right side: a million times what is printed")
+    return Outcome(
+        not start - distance > limit,
+        start - distance,
+        limit,
+        "right side: a million times what is printed",
+    )
 
 
 def _with_choices(point: dict[str, Any], n: int) -> dict[str, Any]:
@@ -90,8 +119,17 @@ def _with_choices(point: dict[str, Any], n: int) -> dict[str, Any]:
         drop = ball(point["L"] * point["gap"])
         scale = (drop * point["d"] * (1 / ball(Fraction(point["delta"]))).log()).sqrt()
         square = G * scale / (ball(n) * ball(point["epsilon"]))
-        choices = {"T": 4 * drop / square, "b": G**2 / square.sqrt(), "b_0": G**2 / (square * drop)}
-        return {**point, **{name: int(value.ceil().unique_fmpz()) for name, value in choices.items()}}
+        choices = {
+            "T": 4 * drop / square,
+            "b": G**2 / square.sqrt(),
+            "b_0": G**2 / (square * drop),
+        }
+        return {
+            **point,
+            **{
+                name: int(value.ceil().unique_fmpz()) for name, value in choices.items()
+            },
+        }
 
 
 def _together(budget: Budget) -> Iterator[dict[str, Any]]:
@@ -101,7 +139,12 @@ def _together(budget: Budget) -> Iterator[dict[str, Any]]:
 def _by_party(budget: Budget) -> Iterator[dict[str, Any]]:
     for point in DROWNED:
         values = {name: value for name, value in point.items() if name != "n"}
-        party_point = {**values, "m": 10, "n_party": point["n"] // 10, "beta": point["beta"] / 10**34}
+        party_point = {
+            **values,
+            "m": 10,
+            "n_party": point["n"] // 10,
+            "beta": point["beta"] / 10**34,
+        }
         yield _with_choices(party_point, point["n"])
 
 
@@ -120,7 +163,10 @@ CHECKS.add(
                 )
             ],
             neighbours=[
-                TrueNeighbour("10^30 times the rate", is_satisfied=partial(_noise_dominates, times=Fraction(10**30)))
+                TrueNeighbour(
+                    "10^30 times the rate",
+                    is_satisfied=partial(_noise_dominates, times=Fraction(10**30)),
+                )
             ],
             meets=MEETS,
             variants=("printed",),
@@ -136,7 +182,9 @@ CHECKS.add(
 
 def _samples(budget: Budget) -> Iterator[dict[str, Any]]:
     for n in range(2, {"smoke": 7, "standard": 10, "full": 13}[budget.name]):
-        yield from ({"n": n, "b": b, "shape": shape} for b in range(1, n) for shape in range(3))
+        yield from (
+            {"n": n, "b": b, "shape": shape} for b in range(1, n) for shape in range(3)
+        )
 
 
 def _sampled_mean_square(point: Point, statement: Statement) -> Exact:
@@ -144,11 +192,18 @@ def _sampled_mean_square(point: Point, statement: Statement) -> Exact:
     del statement
     n = int(point["n"])
     b = int(point["b"])
-    raw = ([*range(n)], [1] + [0] * (n - 1), [i % 2 for i in range(n)])[int(point["shape"])]
+    raw = ([*range(n)], [1] + [0] * (n - 1), [i % 2 for i in range(n)])[
+        int(point["shape"])
+    ]
     values = [Fraction(value) - Fraction(sum(raw), n) for value in raw]
-    sums = [sum((values[i] for i in chosen), Fraction(0)) for chosen in combinations(range(n), b)]
+    sums = [
+        sum((values[i] for i in chosen), Fraction(0))
+        for chosen in combinations(range(n), b)
+    ]
     square = sum((value * value for value in values), Fraction(0)) / n
-    return sum((subset_sum * subset_sum for subset_sum in sums), Fraction(0)) / (len(sums) * b * b * square)
+    return sum((subset_sum * subset_sum for subset_sum in sums), Fraction(0)) / (
+        len(sums) * b * b * square
+    )
 
 
 CHECKS.add(

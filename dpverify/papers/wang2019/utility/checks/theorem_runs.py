@@ -23,7 +23,9 @@ from dpverify.symbolic.exact.numbers import to_ball, to_value
 
 CHECKS = PaperChecks("wang2019", __name__)
 
-SHORT_STEPS = OptimizerFault("short steps", "every step is a hundredth as long", direction=0.01)
+SHORT_STEPS = OptimizerFault(
+    "short steps", "every step is a hundredth as long", direction=0.01
+)
 BETA = Fraction(1, 2)
 DELTA = Fraction(1, 10**5)
 
@@ -35,9 +37,11 @@ class Ramp:
     name: str
     slope: Fraction = Fraction(1)  # s, then r
     rise: Fraction = Fraction(0)
-    start: Fraction = Fraction(1)  # first coordinate of theta^0; from s/L_0 on the slope is s
+    # first coordinate of theta^0; from s/L_0 on the slope is s
+    start: Fraction = Fraction(1)
     bend: Fraction = Fraction(2)  # L_0, of the mean loss
-    wave: Fraction = Fraction(0)  # L - L_0; slopes differ from the mean's by (1 - s) cos(wave x/(1 - s))
+    # L - L_0; slopes differ from the mean's by (1 - s) cos(wave x/(1 - s))
+    wave: Fraction = Fraction(0)
     zeta: Fraction = Fraction(1, 10)
     dimension: int = 1
     parties: int = 1
@@ -57,7 +61,13 @@ class Ramp:
         """The least n that the condition on the noise allows, rounded up so that all parties have equally many."""
         alpha = math.log(1 / DELTA) / (1 - float(BETA)) + 1
         drop = float(self.smoothness * self.gap)
-        least = math.sqrt(14 * self.dimension * alpha * (2 * drop + 3) / (float(BETA) * float(self.zeta) ** 3))
+        least = math.sqrt(
+            14
+            * self.dimension
+            * alpha
+            * (2 * drop + 3)
+            / (float(BETA) * float(self.zeta) ** 3)
+        )
         return 2 * self.parties * math.ceil((least + 1) / (2 * self.parties))
 
     @property
@@ -65,7 +75,9 @@ class Ramp:
         """Values of the symbols of the record."""
         m = self.parties
         drop = self.smoothness * self.gap
-        size = {"n": self.examples} if m == 1 else {"m": m, "n_party": self.examples // m}
+        size = (
+            {"n": self.examples} if m == 1 else {"m": m, "n_party": self.examples // m}
+        )
         return as_point(
             {
                 **size,
@@ -86,7 +98,9 @@ class Ramp:
     @property
     def words(self) -> str:
         """Description of the problem."""
-        differ = f", slopes that differ by {2 * (1 - self.slope)}" if self.slope < 1 else ""
+        differ = (
+            f", slopes that differ by {2 * (1 - self.slope)}" if self.slope < 1 else ""
+        )
         return f"{self.name} (d = {self.dimension}): slope {self.slope} from {self.start}, rise {self.rise}{differ}"
 
     @property
@@ -103,7 +117,11 @@ class RampOracle:
     """Batch means of a ramp's gradients: examples add a deviation to the mean loss, with alternating sign."""
 
     def __init__(self, ramp: Ramp) -> None:
-        self._ramp, self._apart, self._wave = ramp, 1.0 - float(ramp.slope), float(ramp.wave)
+        self._ramp, self._apart, self._wave = (
+            ramp,
+            1.0 - float(ramp.slope),
+            float(ramp.wave),
+        )
 
     def _slope(self, x: float, excess: float) -> float:
         amplitude = excess * self._apart
@@ -114,14 +132,20 @@ class RampOracle:
         """Write the mean gradient at w."""
         self.change(w, w, batch, 1.0, out)
 
-    def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
+    def change(
+        self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector
+    ) -> None:
         """Write the mean of grad f(new) - (1 - gamma) grad f(old)."""
         excess = 1.0 - 2.0 * float(np.mean(batch % 2))
         out[:] = 0.0
-        out[0] = self._slope(new[0], excess) - (1.0 - gamma) * self._slope(old[0], excess)
+        out[0] = self._slope(new[0], excess) - (1.0 - gamma) * self._slope(
+            old[0], excess
+        )
 
 
-def _mean_gradient(statement: Statement, case: Ramp, seed: int, fault: OptimizerFault = NO_FAULT) -> float:
+def _mean_gradient(
+    statement: Statement, case: Ramp, seed: int, fault: OptimizerFault = NO_FAULT
+) -> float:
     """Return the mean norm of the gradient of F over all T iterates, one of which is the output."""
     point = case.point
     start = np.zeros(case.dimension)
@@ -129,7 +153,8 @@ def _mean_gradient(statement: Statement, case: Ramp, seed: int, fault: Optimizer
         raise ValueError(f"the theorem's conditions must hold on {case.all_words}")
     values = definitions(statement, point)
     gamma, variance, variance_0 = (
-        float(to_ball(to_value(values[k])).mid()) for k in ("gamma", "variance", "variance_0")
+        float(to_ball(to_value(values[k])).mid())
+        for k in ("gamma", "variance", "variance_0")
     )
     start[0] = float(case.start)
     steps, batch_0, batch = (int(point[name]) for name in ("T", "b_0", "b"))
@@ -153,7 +178,9 @@ def _mean_gradient(statement: Statement, case: Ramp, seed: int, fault: Optimizer
 class _Uphill(RampOracle):
     """A ramp's oracle with the sign of every gradient reversed."""
 
-    def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
+    def change(
+        self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector
+    ) -> None:
         super().change(new, old, batch, gamma, out)
         out *= -1.0
 
@@ -178,7 +205,9 @@ ALL = (
     Ramp("one dimension"),
     Ramp("valley", rise=Fraction(1)),
     Ramp("opposite slopes", slope=Fraction(4, 5), zeta=Fraction(1, 20)),
-    Ramp("waves", slope=HALF, start=Fraction(2), wave=Fraction(1), zeta=Fraction(1, 20)),
+    Ramp(
+        "waves", slope=HALF, start=Fraction(2), wave=Fraction(1), zeta=Fraction(1, 20)
+    ),
 )
 PARTIES = (Ramp("four parties", slope=Fraction(4, 5), parties=4),)
 FAULTS = ((UPHILL, "slope"), (LOUD, "slope"), (SHORT_STEPS, "slope"))

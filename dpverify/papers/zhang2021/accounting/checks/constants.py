@@ -7,10 +7,25 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 
-from dpverify.harness import Budget, Context, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, RuleCheck
+from dpverify.harness import (
+    Budget,
+    Context,
+    ExhaustiveCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    RuleCheck,
+)
 from dpverify.harness.sides import Rule
 from dpverify.ledger.statements import Statement
-from dpverify.papers.zhang2021.accounting.constants import PROVEN, Sampling, least_constant, needed, printed_steps
+from dpverify.papers.zhang2021.accounting.constants import (
+    PROVEN,
+    Sampling,
+    least_constant,
+    needed,
+    printed_steps,
+)
 from dpverify.privacy.batches import batch_delta
 from dpverify.symbolic.exact.numbers import ball
 
@@ -21,11 +36,17 @@ WHY = (
     "these pieces cover all q in (0, 1]; T, epsilon and delta enter through the two conditions alone, by the argument "
     "at the head of zhang2021/accounting/constants.py"
 )
-TOO_SMALL: dict[Sampling, Fraction] = {"poisson": Fraction(17, 10), "batches": Fraction(17, 5)}
+TOO_SMALL: dict[Sampling, Fraction] = {
+    "poisson": Fraction(17, 10),
+    "batches": Fraction(17, 5),
+}
 
 
 def _rates(budget: Budget) -> Iterator[dict[str, Fraction]]:
-    yield from ({"from": Fraction(i, PIECES), "to": Fraction(i + 1, PIECES)} for i in range(PIECES))
+    yield from (
+        {"from": Fraction(i, PIECES), "to": Fraction(i + 1, PIECES)}
+        for i in range(PIECES)
+    )
 
 
 def _proved(constant: Fraction, sampling: Sampling) -> Rule:
@@ -33,7 +54,12 @@ def _proved(constant: Fraction, sampling: Sampling) -> Rule:
 
     def is_satisfied(point: Point, statement: Statement) -> Outcome:
         part = needed(constant, ball(point["from"]).union(ball(point["to"])), sampling)
-        return Outcome(bool(part <= 1), part, Fraction(1), "bound on epsilon, as a part of what is promised")
+        return Outcome(
+            bool(part <= 1),
+            part,
+            Fraction(1),
+            "bound on epsilon, as a part of what is promised",
+        )
 
     return is_satisfied
 
@@ -52,7 +78,12 @@ def _settings(budget: Budget) -> Iterator[dict[str, Fraction]]:
                 epsilon = (part * largest_epsilon).limit_denominator(10**9)
                 least = math.floor(epsilon / q**2) + 1
                 for steps in (least, 20 * least):
-                    yield {"q": q, "delta": delta, "epsilon": epsilon, "T": Fraction(steps)}
+                    yield {
+                        "q": q,
+                        "delta": delta,
+                        "epsilon": epsilon,
+                        "T": Fraction(steps),
+                    }
 
 
 def _enough(constant: Fraction, sampling: Sampling) -> Rule:
@@ -60,15 +91,26 @@ def _enough(constant: Fraction, sampling: Sampling) -> Rule:
 
     def is_satisfied(point: Point, statement: Statement) -> Outcome:
         q, epsilon, delta = (float(point[name]) for name in ("q", "epsilon", "delta"))
-        steps = printed_steps(float(constant), q, int(point["T"]), epsilon, delta, sampling)
+        steps = printed_steps(
+            float(constant), q, int(point["T"]), epsilon, delta, sampling
+        )
         bounds = batch_delta([steps], epsilon, delta)
-        answer = True if bounds.upper <= delta else False if bounds.lower > delta else None
-        return Outcome(answer, Fraction(bounds.upper), point["delta"], "delta from above, and promised")
+        answer = (
+            True if bounds.upper <= delta else False if bounds.lower > delta else None
+        )
+        return Outcome(
+            answer,
+            Fraction(bounds.upper),
+            point["delta"],
+            "delta from above, and promised",
+        )
 
     return is_satisfied
 
 
-def _smallest_constants(constant: Fraction, sampling: Sampling, context: Context) -> dict[str, dict[str, list[float]]]:
+def _smallest_constants(
+    constant: Fraction, sampling: Sampling, context: Context
+) -> dict[str, dict[str, list[float]]]:
     """Return the figure: the smallest c_2 at q = 1/10 and T = 30,000, within and beyond the constant's region."""
     if context.budget.name == "smoke":
         return {}
@@ -79,7 +121,10 @@ def _smallest_constants(constant: Fraction, sampling: Sampling, context: Context
     x = [0.05, 0.2, 1.0, 3.0, end, 30.0, 100.0]
     constants = [least_constant(rate, steps, epsilon, delta, sampling) for epsilon in x]
     fixed = {"at:q": [rate], "at:T": [float(steps)], "at:delta": [delta]}
-    columns = {"low": [bounds.lower for bounds in constants], "high": [bounds.upper for bounds in constants]}
+    columns = {
+        "low": [bounds.lower for bounds in constants],
+        "high": [bounds.upper for bounds in constants],
+    }
     region = {"region": [x[0], end], "proved": [float(constant)] * 2}
     return {"constants": {"x:epsilon": x, **columns, **region, **fixed}}
 
@@ -96,7 +141,12 @@ for theorem, sampling in (("theorem-2-1", "poisson"), ("theorem-3-1", "batches")
             variants=("amended",),
             points=_rates,
             is_satisfied=_proved(proven, sampling),
-            planted=[Planted("a tenth less noise", is_satisfied=_proved(proven * Fraction(9, 10), sampling))],
+            planted=[
+                Planted(
+                    "a tenth less noise",
+                    is_satisfied=_proved(proven * Fraction(9, 10), sampling),
+                )
+            ],
             why_sufficient=WHY,
             region="all q, in a hundred pieces",
         ),
@@ -107,7 +157,9 @@ for theorem, sampling in (("theorem-2-1", "poisson"), ("theorem-3-1", "batches")
             points=_settings,
             is_satisfied=_enough(proven, sampling),
             seconds=1.0,
-            figures=partial(_smallest_constants, proven, sampling) if sampling == "poisson" else None,
+            figures=partial(_smallest_constants, proven, sampling)
+            if sampling == "poisson"
+            else None,
             planted=[Planted(f"c_2 = {less}", is_satisfied=_enough(less, sampling))],
             region="q from 1/10 to 1, delta 1/10 and 1e-10; at larger budgets q from 1/100 and delta to 9/10",
             leaves_out="floats, with a bound of their rounding",

@@ -14,10 +14,25 @@ from functools import partial
 
 from flint import arb
 
-from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, Property, RuleCheck, TrueNeighbour
+from dpverify.harness import (
+    Budget,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    Property,
+    RuleCheck,
+    TrueNeighbour,
+)
 from dpverify.harness.sides import LeftSide, Rule
 from dpverify.ledger.statements import Statement
-from dpverify.papers.zhang2021.empirical.checks.bound import PARTS, eta_of, excess_of, noise_of, run_of
+from dpverify.papers.zhang2021.empirical.checks.bound import (
+    PARTS,
+    eta_of,
+    excess_of,
+    noise_of,
+    run_of,
+)
 from dpverify.problems.nonconvex_losses import Plateau
 from dpverify.shared_types import Values
 from dpverify.symbolic.exact.numbers import Exact, ball
@@ -34,10 +49,19 @@ def _has_ball(point: Point) -> bool:
 
 
 PROPERTIES = {
-    "bounded-loss": Property("bound of the plateau losses", lambda p: plateau_of(p).bound <= 1),
-    "lipschitz": Property("largest slope of the plateau losses", lambda p: plateau_of(p).lipschitz <= p["L"]),
-    "smooth": Property("curvature of the plateau losses", lambda p: p["a"] <= p["beta"]),
-    "bounded-variance": Property("offset of the plateau losses", lambda p: plateau_of(p).offset <= p["sigma"]),
+    "bounded-loss": Property(
+        "bound of the plateau losses", lambda p: plateau_of(p).bound <= 1
+    ),
+    "lipschitz": Property(
+        "largest slope of the plateau losses",
+        lambda p: plateau_of(p).lipschitz <= p["L"],
+    ),
+    "smooth": Property(
+        "curvature of the plateau losses", lambda p: p["a"] <= p["beta"]
+    ),
+    "bounded-variance": Property(
+        "offset of the plateau losses", lambda p: plateau_of(p).offset <= p["sigma"]
+    ),
     "polyak-lojasiewicz": Property(
         "curvature where |w| <= r, which has a ball around omega^0 with the minimizer 0",
         lambda p: p["mu"] <= p["a"] and _has_ball(p),
@@ -54,18 +78,22 @@ PROPERTIES = {
 def excess_after_escape(point: Point, eta: arb, start: arb, variance: arb) -> arb:
     """Bound the contribution to the expected excess, on the quadratic, of runs after they have left |w| <= r.
 
-    Without momentum and with eta^1 a <= 1 an iterate is y + g, with |y| <= M = max(w_0, b/a), and g Gaussian with a
-    variance of at most v, the noise of all steps. Hence E w^4 <= 8 (M^4 + 3 v^2), and one of all T iterates is beyond r
-    with a probability of at most 2 T exp(-(r - M)^2/(2 v)). The Cauchy-Schwarz inequality gives the bound.
+    Without momentum and with eta^1 a <= 1 an iterate is y + g, with |y| <= M = max(w_0,
+    b/a), and g Gaussian with a variance of at most v, the noise of all steps. Hence E
+    w^4 <= 8 (M^4 + 3 v^2), and one of all T iterates is beyond r with a probability of
+    at most 2 T exp(-(r - M)^2/(2 v)). The Cauchy-Schwarz inequality gives the bound.
 
     ``eta`` is eta^0, ``start`` is w_0, ``variance`` is that of the noise of a step.
     """
     a = ball(point["a"])
     r = ball(point["r"])
     if point["t_0"] != 0 or not bool(eta / 2 * a <= 1):
-        raise ValueError("a point of the plateau losses must have t_0 = 0 and eta_0*a/2 <= 1.")
+        raise ValueError(
+            "a point of the plateau losses must have t_0 = 0 and eta_0*a/2 <= 1."
+        )
     farthest = start.max(ball(point["sigma"]) / a)
-    v = variance * eta**2 * ball(point["T_0"])  # eta_k^2 T_k = 2^-k eta_0^2 T_0 in stage k
+    # eta_k^2 T_k = 2^-k eta_0^2 T_0 in stage k
+    v = variance * eta**2 * ball(point["T_0"])
     if bool(v == 0):
         return arb(0)
     steps = ball(point["T_0"] * ((2 << int(point["K"])) - 2))
@@ -107,7 +135,17 @@ MILLION = 10**6
 
 def _constants(budget: Budget) -> Iterator[Values]:
     """Yield settings of a run on constant losses, the smallest values and larger ones."""
-    least: Values = {"K": 1, "T_0": 1, "t_0": 0, "rho": 0, "d": 1, "n": 1, "B": 1, "sigma": 0, "gap": 0}
+    least: Values = {
+        "K": 1,
+        "T_0": 1,
+        "t_0": 0,
+        "rho": 0,
+        "d": 1,
+        "n": 1,
+        "B": 1,
+        "sigma": 0,
+        "gap": 0,
+    }
     constants: Values = {
         "theta": 1,
         "mu": "1/2",
@@ -135,7 +173,9 @@ def _constants(budget: Budget) -> Iterator[Values]:
         yield {**least, **constants, "c_4": c_4, "T_0": 100, "n": 10**6}
 
 
-def _excess(point: Point, statement: Statement, *, curvature: Fraction = Fraction(0)) -> Exact:
+def _excess(
+    point: Point, statement: Statement, *, curvature: Fraction = Fraction(0)
+) -> Exact:
     """Return the excess risk of noisy runs from |omega^0| = 1 on losses of a curvature: 0 for constant losses."""
     run = run_of({**point, "a": curvature}, statement, eta_of)
     return run.excess(ball(curvature) / 2, noise_of(point))
@@ -156,9 +196,36 @@ def _local(budget: Budget) -> Iterator[Values]:
     }
     loss: Values = {"theta": 2, "r": "4/5", "L": "81/100", "gap": "2/25"}
     for K in (1, 2) if budget.name == "smoke" else (1, 2, 4):
-        yield {**constants, **loss, "K": K, "T_0": 100, "c_4": "19/10", "mu": 1, "B": 100, "sigma": "1/100"}
-        yield {**constants, **loss, "K": K, "T_0": 100, "c_4": "1/20", "mu": "1/10", "B": 1, "sigma": "1/100"}
-        yield {**constants, **loss, "K": K, "T_0": 100, "c_4": 1, "mu": 1, "B": 100, "sigma": "1/100"}
+        yield {
+            **constants,
+            **loss,
+            "K": K,
+            "T_0": 100,
+            "c_4": "19/10",
+            "mu": 1,
+            "B": 100,
+            "sigma": "1/100",
+        }
+        yield {
+            **constants,
+            **loss,
+            "K": K,
+            "T_0": 100,
+            "c_4": "1/20",
+            "mu": "1/10",
+            "B": 1,
+            "sigma": "1/100",
+        }
+        yield {
+            **constants,
+            **loss,
+            "K": K,
+            "T_0": 100,
+            "c_4": 1,
+            "mu": 1,
+            "B": 100,
+            "sigma": "1/100",
+        }
 
 
 def _at_least(*parts: str) -> LeftSide:
@@ -169,7 +236,9 @@ def _at_least(*parts: str) -> LeftSide:
         a = ball(point["a"])
         start = (2 * ball(point["gap"]) / a).sqrt() if "start" in parts else arb(0)
         noise = noise_of(point) if "noise" in parts else arb(0)
-        return ball(on_quadratic(point, statement)) - excess_after_escape(point, eta_of(point), start, noise)
+        return ball(on_quadratic(point, statement)) - excess_after_escape(
+            point, eta_of(point), start, noise
+        )
 
     return lhs
 
@@ -182,23 +251,43 @@ def _rate(point: Point, *, with_data: bool) -> arb:
     return empirical.max(data) if with_data else empirical
 
 
-def _escapes(point: Point, statement: Statement, *, with_data: bool, share: int = 1) -> Outcome:
+def _escapes(
+    point: Point, statement: Statement, *, with_data: bool, share: int = 1
+) -> Outcome:
     """Compare the excess risk of runs that leave the ball with a million times the rate."""
     left = escape_excess(point) / share
     right = MILLION * _rate(point, with_data=with_data)
-    return Outcome(False if left > right else None, left, right, "right side: a million times the rate")
+    return Outcome(
+        False if left > right else None,
+        left,
+        right,
+        "right side: a million times the rate",
+    )
 
 
-def _no_excess(point: Point, statement: Statement, *, with_data: bool, excess: int = 0) -> Outcome:
+def _no_excess(
+    point: Point, statement: Statement, *, with_data: bool, excess: int = 0
+) -> Outcome:
     """Compare the excess risk of constant losses with the rate."""
     left = ball(excess)
     right = _rate(point, with_data=with_data)
-    return Outcome(bool(left <= right), left, right, "excess risk of constant losses, and the rate")
+    return Outcome(
+        bool(left <= right), left, right, "excess risk of constant losses, and the rate"
+    )
 
 
 def _growing(budget: Budget) -> Iterator[Values]:
     """Yield growing n, with K = log2 of the inverse of the rate, rounded up, and balls that shrink like 1/K."""
-    constants: Values = {"T_0": 100, "t_0": 0, "rho": 0, "c_4": 1, "eta_0": "1/200", "B": 1, "d": 1, "c_2": 6}
+    constants: Values = {
+        "T_0": 100,
+        "t_0": 0,
+        "rho": 0,
+        "c_4": 1,
+        "eta_0": "1/200",
+        "B": 1,
+        "d": 1,
+        "c_2": 6,
+    }
     loss: Values = {
         "epsilon": 1,
         "delta": "1/1000000",
@@ -226,7 +315,12 @@ for claim, parts in PARTS.items():
             variants=("printed",),
             points=_constants,
             lhs=_excess,
-            planted=[Planted("a quadratic, which is not constant", lhs=partial(_excess, curvature=Fraction(1)))],
+            planted=[
+                Planted(
+                    "a quadratic, which is not constant",
+                    lhs=partial(_excess, curvature=Fraction(1)),
+                )
+            ],
             why_sufficient=ONLY_CONSTANTS,
             region="constant F_S, the only ones with the assumptions",
         ),
@@ -244,7 +338,11 @@ for claim, parts in PARTS.items():
         ),
     )
 
-RATES: dict[str, bool] = {"theorem-3-2-rate": False, "remark-4": False, "theorem-3-4": True}
+RATES: dict[str, bool] = {
+    "theorem-3-2-rate": False,
+    "remark-4": False,
+    "theorem-3-4": True,
+}
 """Claims about rates, and whether the rate has a case without privacy."""
 
 for claim, with_data in RATES.items():
@@ -257,7 +355,12 @@ for claim, with_data in RATES.items():
             readings={"region": "everywhere"},
             points=_constants,
             is_satisfied=partial(_no_excess, with_data=with_data),
-            planted=[Planted("an excess of 2", is_satisfied=partial(_no_excess, with_data=with_data, excess=2))],
+            planted=[
+                Planted(
+                    "an excess of 2",
+                    is_satisfied=partial(_no_excess, with_data=with_data, excess=2),
+                )
+            ],
             why_sufficient=ONLY_CONSTANTS,
             region="constant F_S, the only ones with the assumptions",
         ),
@@ -269,11 +372,15 @@ for claim, with_data in RATES.items():
             points=_growing,
             is_satisfied=escapes,
             planted=[
-                Planted("a hundredth of the excess", is_satisfied=partial(_escapes, with_data=with_data, share=100))
+                Planted(
+                    "a hundredth of the excess",
+                    is_satisfied=partial(_escapes, with_data=with_data, share=100),
+                )
             ],
             neighbours=[
                 TrueNeighbour(
-                    "the excess over 10^200", is_satisfied=partial(_escapes, with_data=with_data, share=10**200)
+                    "the excess over 10^200",
+                    is_satisfied=partial(_escapes, with_data=with_data, share=10**200),
                 )
             ],
             meets=PROPERTIES,

@@ -11,7 +11,15 @@ import numpy as np
 from flint import arb
 from scipy import special
 
-from dpverify.harness import Budget, Context, ExhaustiveCheck, PaperChecks, Planted, Point, SearchCheck
+from dpverify.harness import (
+    Budget,
+    Context,
+    ExhaustiveCheck,
+    PaperChecks,
+    Planted,
+    Point,
+    SearchCheck,
+)
 from dpverify.harness.checks import as_point
 from dpverify.harness.sides import LeftSide, printed_side
 from dpverify.ledger.statements import Statement
@@ -27,24 +35,39 @@ CHECKS = PaperChecks("zhang2021", __name__)
 def eta_of(point: Point) -> arb:
     """Return the first step size, eta^0, that c_4 determines."""
     with_momentum = point["t_0"] / (2 * (1 - point["rho"]))
-    return 1 / ball(point["c_4"] * point["theta"] * point["mu"] * (point["T_0"] - point["t_0"] + with_momentum))
+    return 1 / ball(
+        point["c_4"]
+        * point["theta"]
+        * point["mu"]
+        * (point["T_0"] - point["t_0"] + with_momentum)
+    )
 
 
 def _eta_of_point(point: Point) -> arb:
     return ball(point["eta_0"])
 
 
-def run_of(point: Point, statement: Statement, eta: Callable[[Point], arb] = _eta_of_point) -> Quadratic:
+def run_of(
+    point: Point, statement: Statement, eta: Callable[[Point], arb] = _eta_of_point
+) -> Quadratic:
     """Return the run with the parameters of a point."""
     stages, steps, momentum = (int(point[name]) for name in ("K", "T_0", "t_0"))
     output = statement.reading.get("output", "loop")
-    return Quadratic(point["a"], stages, steps, momentum, point["rho"], eta(point), output)
+    return Quadratic(
+        point["a"], stages, steps, momentum, point["rho"], eta(point), output
+    )
 
 
 def noise_of(point: Point) -> arb:
     """Return the mean square of the injected noise."""
     total = int(point["T_0"]) * ((2 << int(point["K"])) - 2)
-    letters = point["c_2"], int(point["d"]), point["L"], point["delta"], point["n"] * point["epsilon"]
+    letters = (
+        point["c_2"],
+        int(point["d"]),
+        point["L"],
+        point["delta"],
+        point["n"] * point["epsilon"],
+    )
     return added_noise_power(total, *letters)
 
 
@@ -60,7 +83,9 @@ def excess_of(*parts: str, eta: Callable[[Point], arb] = eta_of) -> LeftSide:
             variance += ball(point["sigma"] ** 2 / batch * without)
         if "noise" in parts:
             variance += noise_of(point)
-        return run_of(point, statement, eta).excess(ball(point["gap"]) if "start" in parts else arb(0), variance)
+        return run_of(point, statement, eta).excess(
+            ball(point["gap"]) if "start" in parts else arb(0), variance
+        )
 
     return lhs
 
@@ -76,10 +101,12 @@ OTHER_VALUES: Values = {
     "sigma": 1,
     "gap": 1,
 }
-STEPS = ((1, 0), (2, 1), (3, 3), (20, 0), (40, 20), (100, 0), (100, 100))  # T^0 and t_Mon^0
+# T^0 and t_Mon^0
+STEPS = ((1, 0), (2, 1), (3, 3), (20, 0), (40, 20), (100, 0), (100, 100))
 MOMENTA = ("0", "1/2", "9/10")
 CONSTANTS = ("1/20", "1/5", "6/25", "1", "19/10")  # c_4
-CLASSES = (("2", 1, 1), ("1", 1, 1), ("2", 10, 10), ("1/2", 10, 10), ("1/2", 10, 1))  # theta, beta, a; mu = 1
+# theta, beta, a; mu = 1
+CLASSES = (("2", 1, 1), ("1", 1, 1), ("2", 10, 10), ("1/2", 10, 10), ("1/2", 10, 1))
 
 
 def _grid(budget: Budget) -> Iterator[Values]:
@@ -88,8 +115,21 @@ def _grid(budget: Budget) -> Iterator[Values]:
     every = itertools.product(STEPS, MOMENTA, CONSTANTS, CLASSES, stages)
     for (steps, momentum_on), rho, c_4, (theta, beta, a), k in every:
         if (rho == "0") == (momentum_on == 0):
-            schedule: Values = {"K": k, "T_0": steps, "t_0": momentum_on, "rho": rho, "c_4": c_4}
-            yield {**schedule, "theta": theta, "mu": 1, "beta": beta, "a": a, **OTHER_VALUES}
+            schedule: Values = {
+                "K": k,
+                "T_0": steps,
+                "t_0": momentum_on,
+                "rho": rho,
+                "c_4": c_4,
+            }
+            yield {
+                **schedule,
+                "theta": theta,
+                "mu": 1,
+                "beta": beta,
+                "a": a,
+                **OTHER_VALUES,
+            }
 
 
 def short_steps(budget: Budget) -> Iterator[Values]:
@@ -99,10 +139,26 @@ def short_steps(budget: Budget) -> Iterator[Values]:
     for (theta, beta, a), rho, share, shorter, longer, K in every:
         if (rho == "0") == (share == "0"):
             eta_0 = Fraction(theta) * (1 - Fraction(rho)) ** 2 / beta / shorter
-            T_0 = math.floor(8 * (1 + Fraction(rho)) * longer / (Fraction(theta) * eta_0)) + 1
+            T_0 = (
+                math.floor(8 * (1 + Fraction(rho)) * longer / (Fraction(theta) * eta_0))
+                + 1
+            )
             t_0 = math.floor(Fraction(share) * T_0)
-            schedule: Values = {"K": K, "T_0": T_0, "t_0": t_0, "rho": rho, "eta_0": eta_0}
-            yield {**schedule, "theta": theta, "mu": 1, "beta": beta, "a": a, **OTHER_VALUES}
+            schedule: Values = {
+                "K": K,
+                "T_0": T_0,
+                "t_0": t_0,
+                "rho": rho,
+                "eta_0": eta_0,
+            }
+            yield {
+                **schedule,
+                "theta": theta,
+                "mu": 1,
+                "beta": beta,
+                "a": a,
+                **OTHER_VALUES,
+            }
 
 
 SHOWN: Values = {
@@ -133,11 +189,16 @@ def _over_stages(context: Context) -> dict[str, Columns]:
     corrected = context.statement
     points = [as_point({**SHOWN, "K": K}) for K in range(2, 6)]
     ends = np.array([simulated(point, runs=40) for point in points])
-    many = [as_point({**SHOWN, "d": 100, "n": int(10 ** (k / 2)), "K": round(3.32 * k)}) for k in range(4, 17)]
+    many = [
+        as_point({**SHOWN, "d": 100, "n": int(10 ** (k / 2)), "K": round(3.32 * k)})
+        for k in range(4, 17)
+    ]
     over_n = _risks_and_bounds(many, corrected, "n", ("T_0", "B", "epsilon", "d"))
     return {
         "risk": {
-            **_risks_and_bounds(points, corrected, "K", ("T_0", "n", "B", "epsilon", "d")),
+            **_risks_and_bounds(
+                points, corrected, "K", ("T_0", "n", "B", "epsilon", "d")
+            ),
             "low": ends[:, 0].tolist(),
             "high": ends[:, 1].tolist(),
         },
@@ -145,9 +206,13 @@ def _over_stages(context: Context) -> dict[str, Columns]:
     }
 
 
-def _risks_and_bounds(points: Sequence[Point], corrected: Statement, over: str, fixed: tuple[str, ...]) -> Columns:
+def _risks_and_bounds(
+    points: Sequence[Point], corrected: Statement, over: str, fixed: tuple[str, ...]
+) -> Columns:
     """Return the columns of exact risks and both bounds."""
-    printed = corrected.siblings["theorem-3-2"].statement({"output": "loop", "region": "ball"})
+    printed = corrected.siblings["theorem-3-2"].statement(
+        {"output": "loop", "region": "ball"}
+    )
     exact = excess_of("start", "batches", "noise", eta=_eta_of_point)
     return {
         f"x:{over}": [float(point[over]) for point in points],
@@ -166,15 +231,26 @@ def simulated(point: Point, runs: int) -> tuple[float, float]:
     offsets = np.zeros((n, d))
     offsets[:, 0] = float(point["sigma"]) * (1 - 2 * (np.arange(n) % 2))
     problem = Waves(np.full(d, a), 0.0, offsets)
-    stages = stagewise(int(point["K"]), int(point["T_0"]), int(point["t_0"]), float(point["eta_0"]))
-    schedule = StageSchedule(stages, int(point["B"]), float(point["rho"]), math.sqrt(float(noise_of(point).mid()) / d))
+    stages = stagewise(
+        int(point["K"]), int(point["T_0"]), int(point["t_0"]), float(point["eta_0"])
+    )
+    schedule = StageSchedule(
+        stages,
+        int(point["B"]),
+        float(point["rho"]),
+        math.sqrt(float(noise_of(point).mid()) / d),
+    )
     start = np.full(d, math.sqrt(2 * float(point["gap"]) / (a * d)))
     losses = list[float]()
     for seed in range(runs):
         run = StagedDescent(problem, n, start, schedule, seed=seed)
         run.advance()
         losses.append(problem.loss(run.output))
-    half = float(special.stdtrit(runs - 1, 0.995)) * float(np.std(losses, ddof=1)) / math.sqrt(runs)
+    half = (
+        float(special.stdtrit(runs - 1, 0.995))
+        * float(np.std(losses, ddof=1))
+        / math.sqrt(runs)
+    )
     mean = float(np.mean(losses))
     return mean - half, mean + half
 

@@ -44,11 +44,23 @@ def _grows(point: Point, statement: Statement, *, slack: int = 0) -> Outcome:
     inverse = Fraction(8 ** int(point["bound"] + 2))
     bracket = (1 + ball(inverse) / 2).log() - (1 + ball(inverse)).log() / 2
     limit = ball(point["bound"] * (1 + slack))
-    return Outcome(False if bracket > limit else None, bracket, limit, "rho = 8^-(bound + 2), t = 1")
+    return Outcome(
+        False if bracket > limit else None,
+        bracket,
+        limit,
+        "rho = 8^-(bound + 2), t = 1",
+    )
 
 
 def _growing(budget: Budget) -> Iterator[dict[str, int | str]]:
-    constants: dict[str, int | str] = {"L": 3, "theta": 1, "mu": "1/10", "d": 5, "delta": "1/1000", "epsilon": "1/2"}
+    constants: dict[str, int | str] = {
+        "L": 3,
+        "theta": 1,
+        "mu": "1/10",
+        "d": 5,
+        "delta": "1/1000",
+        "epsilon": "1/2",
+    }
     yield from ({"n": 10**k, "T_0": 2, "B": 3, **constants} for k in (3, 9, 15, 30))
 
 
@@ -57,7 +69,12 @@ def _outgrown(point: Point, statement: Statement, *, slower: int = 0) -> Outcome
     left, right = evaluate_statement(statement, point)
     assert left is not None
     limit = MILLION * ball(right) * ball(point["n"]) ** slower
-    return Outcome(not ball(left) > limit, left, limit, "right side: a million times what is printed")
+    return Outcome(
+        not ball(left) > limit,
+        left,
+        limit,
+        "right side: a million times what is printed",
+    )
 
 
 CHECKS.add(
@@ -85,8 +102,12 @@ CHECKS.add(
         "small-momentum",
         points=_bounds,
         is_satisfied=_grows,
-        planted=[Planted("the bound 0 promised", is_satisfied=partial(_grows, slack=-1))],
-        neighbours=[TrueNeighbour("ten times the bound", is_satisfied=partial(_grows, slack=9))],
+        planted=[
+            Planted("the bound 0 promised", is_satisfied=partial(_grows, slack=-1))
+        ],
+        neighbours=[
+            TrueNeighbour("ten times the bound", is_satisfied=partial(_grows, slack=9))
+        ],
         region="bounds from 1 to 1000; the argument is the same for all",
     ),
     RuleCheck(
@@ -94,7 +115,12 @@ CHECKS.add(
         "growing",
         points=_growing,
         is_satisfied=_outgrown,
-        planted=[Planted("a rate that falls like 1/n besides", is_satisfied=partial(_outgrown, slower=-1))],
+        planted=[
+            Planted(
+                "a rate that falls like 1/n besides",
+                is_satisfied=partial(_outgrown, slower=-1),
+            )
+        ],
         region="growing n, everything else held fixed",
     ),
 )
@@ -112,8 +138,14 @@ def _root(point: Point) -> arb:
 
 
 CONSTANTS: dict[str, tuple[Constant, str]] = {
-    "section-1-1-gap-p-2": (_root, "the right side over the left one is n^(1/4)/sqrt(epsilon)"),
-    "section-1-1-gap-p-2-ball": (_root, "the right side over the left one is sqrt(2 log(n)/epsilon), and 2 log(2) > 1"),
+    "section-1-1-gap-p-2": (
+        _root,
+        "the right side over the left one is n^(1/4)/sqrt(epsilon)",
+    ),
+    "section-1-1-gap-p-2-ball": (
+        _root,
+        "the right side over the left one is sqrt(2 log(n)/epsilon), and 2 log(2) > 1",
+    ),
     "section-1-2-p-2": (
         lambda p: (_log(p) / _root(p) ** 3).max(_root(p)),
         "log(1/delta)/(n epsilon^2) and 1/sqrt(n) are n^(-3/4) and n^(-1/4) times so much of the right side",
@@ -137,25 +169,49 @@ CONSTANTS: dict[str, tuple[Constant, str]] = {
 def _settings(budget: Budget) -> Iterator[Values]:
     """Yield small and large n and d, with epsilon and delta on both sides of 1 and 1/e."""
     for n, d in itertools.product((1, 2, 3, 10, 10**6, 10**12), (1, 2, 10**3, 10**9)):
-        for epsilon, delta in (("1/10", "1/1000000"), ("1", "1/2"), ("100", "99/100"), ("100", "1/1000000")):
+        for epsilon, delta in (
+            ("1/10", "1/1000000"),
+            ("1", "1/2"),
+            ("100", "99/100"),
+            ("100", "1/1000000"),
+        ):
             yield {"n": n, "d": d, "epsilon": epsilon, "delta": delta}
 
 
-def _bounded(point: Point, statement: Statement, *, constant: Constant, falls: int = 0) -> Outcome:
+def _bounded(
+    point: Point, statement: Statement, *, constant: Constant, falls: int = 0
+) -> Outcome:
     """Test whether an order's left side is at most ``constant`` times its right side; ``falls`` plants a power of n."""
     free = {name: point[name] for name in statement.free}
     left, right = evaluate_statement(statement, free)
     assert left is not None
     limit = constant(point) * ball(right) / ball(point["n"]) ** falls
     return Outcome(
-        not ball(left) > limit * (1 + arb(2) ** -100), left, limit, "right side: with the constant of the argument"
+        not ball(left) > limit * (1 + arb(2) ** -100),
+        left,
+        limit,
+        "right side: with the constant of the argument",
     )
 
 
 GROWING: dict[str, Callable[[int], Values]] = {
-    "section-1-1-e-3": lambda bound: {"n": 1000, "d": 100 * bound**2, "epsilon": 1, "delta": "1/1000000"},
-    "section-1-1-p-2-ball": lambda bound: {"n": 3 ** (bound**2 + 1), "d": 1, "epsilon": 1},
-    "remark-6-p-2": lambda bound: {"n": 10, "d": 10**4 * bound**2, "epsilon": 1, "delta": "1/1000000"},
+    "section-1-1-e-3": lambda bound: {
+        "n": 1000,
+        "d": 100 * bound**2,
+        "epsilon": 1,
+        "delta": "1/1000000",
+    },
+    "section-1-1-p-2-ball": lambda bound: {
+        "n": 3 ** (bound**2 + 1),
+        "d": 1,
+        "epsilon": 1,
+    },
+    "remark-6-p-2": lambda bound: {
+        "n": 10,
+        "d": 10**4 * bound**2,
+        "epsilon": 1,
+        "delta": "1/1000000",
+    },
 }
 """Points at which the left side of an order is more than ``bound`` times the right side."""
 
@@ -164,19 +220,35 @@ def _beyond(claim: str, budget: Budget) -> Iterator[Values]:
     yield from ({"bound": bound, **GROWING[claim](bound)} for bound in (1, 3, 10, 30))
 
 
-def _outgrows(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
+def _outgrows(
+    point: Point, statement: Statement, *, share: Fraction = Fraction(1)
+) -> Outcome:
     """Compare the left side at the point of a bound with that bound times the right side."""
-    left, right = evaluate_statement(statement, {name: point[name] for name in statement.free})
+    left, right = evaluate_statement(
+        statement, {name: point[name] for name in statement.free}
+    )
     assert left is not None
     limit = ball(point["bound"] * share) * ball(right)
-    return Outcome(False if ball(left) > limit else None, left, limit, "right side: the bound times it")
+    return Outcome(
+        False if ball(left) > limit else None,
+        left,
+        limit,
+        "right side: the bound times it",
+    )
 
 
-def _dominated(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
+def _dominated(
+    point: Point, statement: Statement, *, share: Fraction = Fraction(1)
+) -> Outcome:
     """Test E-2 at one example, where log(n) = 0 makes its rate 0 for every constant."""
     left, right = evaluate_statement(statement, point)
     assert left is not None
-    return Outcome(not ball(left) * ball(share) > ball(right) * 10**6, left, right, "no constant helps: log(1) = 0")
+    return Outcome(
+        not ball(left) * ball(share) > ball(right) * 10**6,
+        left,
+        right,
+        "no constant helps: log(1) = 0",
+    )
 
 
 for claim, (constant, why) in CONSTANTS.items():
@@ -188,7 +260,8 @@ for claim, (constant, why) in CONSTANTS.items():
             is_satisfied=partial(_bounded, constant=constant),
             planted=[
                 Planted(
-                    "a right side that falls by n^2 besides", is_satisfied=partial(_bounded, constant=constant, falls=2)
+                    "a right side that falls by n^2 besides",
+                    is_satisfied=partial(_bounded, constant=constant, falls=2),
                 )
             ],
             why_sufficient=why,
@@ -204,9 +277,17 @@ for claim in GROWING:
             variants=("printed",),
             points=partial(_beyond, claim),
             is_satisfied=_outgrows,
-            planted=[Planted("half the right side", is_satisfied=partial(_outgrows, share=Fraction(1, 2)))],
+            planted=[
+                Planted(
+                    "half the right side",
+                    is_satisfied=partial(_outgrows, share=Fraction(1, 2)),
+                )
+            ],
             neighbours=[
-                TrueNeighbour("10^6 times the right side", is_satisfied=partial(_outgrows, share=Fraction(10**6)))
+                TrueNeighbour(
+                    "10^6 times the right side",
+                    is_satisfied=partial(_outgrows, share=Fraction(10**6)),
+                )
             ],
             meets={"n >= 2": Property("n is 10 or a power of 3")},
             seconds=0.02,
@@ -221,8 +302,17 @@ CHECKS.add(
         points=lambda budget: [{"n": 1, "d": 1, "epsilon": 1, "delta": "1/2"}],
         is_satisfied=_dominated,
         seconds=0.02,
-        planted=[Planted("twice the left side", is_satisfied=partial(_dominated, share=Fraction(2)))],
-        neighbours=[TrueNeighbour("a left side of 0", is_satisfied=partial(_dominated, share=Fraction(0)))],
+        planted=[
+            Planted(
+                "twice the left side",
+                is_satisfied=partial(_dominated, share=Fraction(2)),
+            )
+        ],
+        neighbours=[
+            TrueNeighbour(
+                "a left side of 0", is_satisfied=partial(_dominated, share=Fraction(0))
+            )
+        ],
         region="one example",
     ),
     *(

@@ -23,7 +23,9 @@ from dpverify.symbolic.exact.evaluate import requires_hold
 
 CHECKS = PaperChecks("zhang2021", __name__)
 
-SHORT_STEPS = OptimizerFault("short steps", "every step is a thousandth as long", direction=0.001)
+SHORT_STEPS = OptimizerFault(
+    "short steps", "every step is a thousandth as long", direction=0.001
+)
 LESS_DATA = OptimizerFault("less data", "noise for a tenth of the data", noise=10.0)
 # n, B, K; values are clipped at ROOM times the bound
 EXAMPLES = 40
@@ -44,7 +46,8 @@ class WavyRun:
     part: Fraction = Fraction(0)  # fraction of a stage's steps with momentum
     curvatures: tuple[float, ...] = (1.0, 1.0)
     begin: float = 0.0  # each coordinate of omega^0
-    radius: float = 10.0  # the Lipschitz constant holds inside; runs that leave this radius are not used
+    # the Lipschitz constant holds inside; runs that leave this radius are not used
+    radius: float = 10.0
 
     @cached_property
     def problem(self) -> Waves:
@@ -62,7 +65,9 @@ class WavyRun:
     def point(self) -> Point:
         """Values of the claim's symbols: the longest steps, and stages that about halve the remaining excess."""
         constants = self.problem.constants(self.radius)
-        theta, mu, beta = (Fraction(x) for x in (constants.theta, constants.mu, constants.smoothness))
+        theta, mu, beta = (
+            Fraction(x) for x in (constants.theta, constants.mu, constants.smoothness)
+        )
         eta_0 = theta * (1 - self.rho) ** 2 / beta
         T_0 = math.floor(16 * (1 + self.rho) / (mu * theta * eta_0)) + 1
         return as_point(
@@ -78,7 +83,9 @@ class WavyRun:
                 "L": Fraction(constants.lipschitz),
                 "n": EXAMPLES,
                 "B": BATCH,
-                "sigma": Fraction(math.nextafter(math.sqrt(constants.variance), math.inf)),
+                "sigma": Fraction(
+                    math.nextafter(math.sqrt(constants.variance), math.inf)
+                ),
                 "c_2": 1,
                 "d": len(self.curvatures),
                 "epsilon": self.epsilon,
@@ -90,9 +97,12 @@ class WavyRun:
     @property
     def words(self) -> str:
         """Description of the problem."""
-        momentum = f", momentum {self.rho} in {self.part} of the steps" if self.rho else ""
+        momentum = (
+            f", momentum {self.rho} in {self.part} of the steps" if self.rho else ""
+        )
         return (
-            f"{self.name}: a wave of {self.wave}, examples apart by {self.spread}, epsilon = {self.epsilon}{momentum}"
+            f"{self.name}: a wave of {self.wave}, examples apart by {self.spread}, "
+            f"epsilon = {self.epsilon}{momentum}"
         )
 
     @property
@@ -101,19 +111,28 @@ class WavyRun:
         return f"{self.words}, spectrum {self.curvatures}, from {self.start.tolist()}, inside radius {self.radius}"
 
 
-def _excess(statement: Statement, case: WavyRun, seed: int, fault: OptimizerFault = NO_FAULT) -> float:
+def _excess(
+    statement: Statement, case: WavyRun, seed: int, fault: OptimizerFault = NO_FAULT
+) -> float:
     """Return F(omega^K) of a run, or NaN if the run left the radius."""
     point = case.point
     if requires_hold(statement, point) is not True:
         raise ValueError(f"the theorem's conditions must hold on {case.all_words}")
     T_0, t_0, d = (int(point[name]) for name in ("T_0", "t_0", "d"))
     total = added_noise_power(
-        T_0 * ((2 << STAGES) - 2), point["c_2"], d, point["L"], point["delta"], EXAMPLES * case.epsilon
+        T_0 * ((2 << STAGES) - 2),
+        point["c_2"],
+        d,
+        point["L"],
+        point["delta"],
+        EXAMPLES * case.epsilon,
     )
     stages = stagewise(STAGES, T_0, t_0, fault.direction * float(point["eta_0"]))
     std = fault.noise * math.sqrt(float(total.mid()) / d)
     schedule = StageSchedule(stages, BATCH, float(case.rho), std)
-    run = StagedDescent(case.problem, EXAMPLES, case.start, schedule, seed=seed, keep=True)
+    run = StagedDescent(
+        case.problem, EXAMPLES, case.start, schedule, seed=seed, keep=True
+    )
     run.advance(schedule.steps)
     farthest = float(np.sqrt((run.iterates**2).sum(axis=1).max()))
     return case.problem.loss(run.output) if farthest <= case.radius else math.nan

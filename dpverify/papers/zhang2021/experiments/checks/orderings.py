@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dpverify.harness import PaperChecks
-from dpverify.harness.simulation.recorded_orders import RecordedExperiment, RecordedOrdersCheck
+from dpverify.harness.simulation.recorded_orders import (
+    RecordedExperiment,
+    RecordedOrdersCheck,
+)
 
 CHECKS = PaperChecks("zhang2021", __name__)
 

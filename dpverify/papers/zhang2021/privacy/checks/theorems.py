@@ -18,7 +18,11 @@ from dpverify.harness import (
 )
 from dpverify.harness.sides import Rule
 from dpverify.ledger.statements import Statement
-from dpverify.papers.zhang2021.privacy.subsampling_bounds import half_way_delta, opposite_divergence, pure_amplification
+from dpverify.papers.zhang2021.privacy.subsampling_bounds import (
+    half_way_delta,
+    opposite_divergence,
+    pure_amplification,
+)
 from dpverify.symbolic.exact.numbers import Exact, ball
 
 CHECKS = PaperChecks("zhang2021", __name__)
@@ -32,10 +36,18 @@ PROPERTIES = {
     "bounded-loss": Property(NEAR_START),
     "lipschitz": Property(NEAR_START),
     "smooth": Property(NEAR_START),
-    "neighbour-replace-one": Property("the one example with another gradient is replaced"),
-    "subsampled-without-replacement": Property("a batch is a part of the data; at B = n all of it"),
-    "gaussian-mechanism": Property("each step releases the sum of the gradients with fresh Gaussian noise"),
-    "adaptive-queries": Property("the gradient depends on what was released, here only beyond |w| = 1/(2 L)"),
+    "neighbour-replace-one": Property(
+        "the one example with another gradient is replaced"
+    ),
+    "subsampled-without-replacement": Property(
+        "a batch is a part of the data; at B = n all of it"
+    ),
+    "gaussian-mechanism": Property(
+        "each step releases the sum of the gradients with fresh Gaussian noise"
+    ),
+    "adaptive-queries": Property(
+        "the gradient depends on what was released, here only beyond |w| = 1/(2 L)"
+    ),
 }
 
 WITNESS = (
@@ -80,7 +92,15 @@ def _rates(budget: Budget) -> Iterator[dict[str, int | str]]:
 def _batches(budget: Budget) -> Iterator[dict[str, int | str]]:
     for n, batch in ((2, 2), (2, 1), (100, 10), (60000, 64)):
         for epsilon, delta in (("1", "1/2"), ("1/10", "1/100000"), ("8", "1/3")):
-            yield {"n": n, "B": batch, "epsilon": epsilon, "delta": delta, "L": 1, "c_2": 2, "T": 100}
+            yield {
+                "n": n,
+                "B": batch,
+                "epsilon": epsilon,
+                "delta": delta,
+                "L": 1,
+                "c_2": 2,
+                "T": 100,
+            }
 
 
 def _required_variance(point: Point, statement: Statement) -> Exact:
@@ -97,9 +117,17 @@ for theorem in ("theorem-2-1", "theorem-3-1"):
             variants=("printed",),
             points=_constants,
             is_satisfied=_promised(Fraction(1)),
-            planted=[Planted("half of that delta promised", is_satisfied=_promised(Fraction(1, 2)))],
+            planted=[
+                Planted(
+                    "half of that delta promised",
+                    is_satisfied=_promised(Fraction(1, 2)),
+                )
+            ],
             neighbours=[
-                TrueNeighbour("the 10^8th root of that delta", is_satisfied=_promised(Fraction(1), NEARLY_NONE))
+                TrueNeighbour(
+                    "the 10^8th root of that delta",
+                    is_satisfied=_promised(Fraction(1), NEARLY_NONE),
+                )
             ],
             meets=PROPERTIES,
             region="c_1 and c_2 from 1/1000 to 1000; the argument is the same for all",

@@ -9,7 +9,17 @@ from functools import partial
 
 from flint import arb
 
-from dpverify.harness import Budget, Context, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, Property, RuleCheck
+from dpverify.harness import (
+    Budget,
+    Context,
+    ExhaustiveCheck,
+    Outcome,
+    PaperChecks,
+    Planted,
+    Point,
+    Property,
+    RuleCheck,
+)
 from dpverify.harness.checks import as_point
 from dpverify.harness.sides import printed_side
 from dpverify.ledger.statements import Statement
@@ -46,14 +56,20 @@ def _data(point: Point) -> tuple[Table, int, list[Fraction]]:
     return table_of(code, n, size), n, [first, *[(1 - first) / (size - 1)] * (size - 1)]
 
 
-def _exchanges(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
+def _exchanges(
+    point: Point, statement: Statement, *, share: Fraction = Fraction(1)
+) -> Outcome:
     """Compare the generalization error with the mean change over exchanges, exactly."""
     error = generalization_error(*_data(point))
     mean = share * mean_exchange_difference(*_data(point))
-    return Outcome(error == mean, error, mean, "generalization error, and the mean over exchanges")
+    return Outcome(
+        error == mean, error, mean, "generalization error, and the mean over exchanges"
+    )
 
 
-def _generalizes(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
+def _generalizes(
+    point: Point, statement: Statement, *, share: Fraction = Fraction(1)
+) -> Outcome:
     """Compare the generalization error with alpha."""
     table, n, chances = _data(point)
     error = generalization_error(table, n, chances)
@@ -61,15 +77,22 @@ def _generalizes(point: Point, statement: Statement, *, share: Fraction = Fracti
     return Outcome(error <= alpha, error, alpha, "generalization error, and alpha")
 
 
-def _two_sided(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
+def _two_sided(
+    point: Point, statement: Statement, *, share: Fraction = Fraction(1)
+) -> Outcome:
     """Compare the largest absolute difference with a share of the largest signed difference, alpha."""
     n = int(point["n"])
     size = int(point["size"])
     table = table_of(int(point["table"]), n, size)
     alpha = stability(table, n, size)
-    largest_difference = max(alpha, stability({key: -value for key, value in table.items()}, n, size))
+    largest_difference = max(
+        alpha, stability({key: -value for key, value in table.items()}, n, size)
+    )
     return Outcome(
-        largest_difference <= share * alpha, largest_difference, share * alpha, "largest absolute difference, and alpha"
+        largest_difference <= share * alpha,
+        largest_difference,
+        share * alpha,
+        "largest absolute difference, and alpha",
     )
 
 
@@ -86,17 +109,29 @@ def _eta(point: Point, extra_steps: int = 0) -> arb:
 
 def _difference(point: Point, eta: arb, output: str, extra_steps: int = 0) -> arb:
     stages, steps, momentum_on = (int(point[name]) for name in ("K", "T_0", "t_0"))
-    return mean_difference(point["a"], stages, steps, momentum_on + extra_steps, point["rho"], eta, output)
+    return mean_difference(
+        point["a"], stages, steps, momentum_on + extra_steps, point["rho"], eta, output
+    )
 
 
 def _quadratic_stability(point: Point, statement: Statement) -> Exact:
     """Return the uniform stability on these quadratics: L^2/n times the mean difference."""
-    return ball(point["L"] ** 2 / point["n"]) * _difference(point, _eta(point), statement.reading["output"])
+    return ball(point["L"] ** 2 / point["n"]) * _difference(
+        point, _eta(point), statement.reading["output"]
+    )
 
 
 MOMENTA = (("1/100", "1/10"), ("1/4", "1/2"), ("361/400", "19/20"))  # rho and its root
-STEPS = ((1, 1), (2, 1), (10, 5), (100, 0), (100, 1), (100, 3), (100, 99), (1000, 30))  # T^0 and t_Mon^0
-CLASSES = (("2", 1, 1, 1), ("1", 1, 1, 1), ("2", 1, 10, 10), ("2", 1, 10, 1), ("1/2", 1, 100, 1))  # theta, mu, beta, a
+# T^0 and t_Mon^0
+STEPS = ((1, 1), (2, 1), (10, 5), (100, 0), (100, 1), (100, 3), (100, 99), (1000, 30))
+# theta, mu, beta, a
+CLASSES = (
+    ("2", 1, 1, 1),
+    ("1", 1, 1, 1),
+    ("2", 1, 10, 10),
+    ("2", 1, 10, 1),
+    ("1/2", 1, 100, 1),
+)
 
 
 def _grid(budget: Budget) -> Iterator[Values]:
@@ -106,47 +141,93 @@ def _grid(budget: Budget) -> Iterator[Values]:
         STEPS, MOMENTA, CLASSES, ("1/20", "1", "19/10"), stages
     ):
         letters = [Fraction(x) for x in (theta, mu, a, c_4, rho, root)]
-        counted = min(T_0 - momentum_on + momentum_on / (2 * (1 - letters[4])) for momentum_on in (t_0, t_0 + 1))
-        if letters[2] <= 2 * letters[0] * letters[1] * letters[3] * counted * (1 - letters[5]) ** 2:
-            constants: Values = {"n": 1000, "B": 1, "L": 1, "theta": theta, "mu": mu, "beta": beta, "a": a}
+        counted = min(
+            T_0 - momentum_on + momentum_on / (2 * (1 - letters[4]))
+            for momentum_on in (t_0, t_0 + 1)
+        )
+        if (
+            letters[2]
+            <= 2
+            * letters[0]
+            * letters[1]
+            * letters[3]
+            * counted
+            * (1 - letters[5]) ** 2
+        ):
+            constants: Values = {
+                "n": 1000,
+                "B": 1,
+                "L": 1,
+                "theta": theta,
+                "mu": mu,
+                "beta": beta,
+                "a": a,
+            }
             yield {"K": K, "T_0": T_0, "t_0": t_0, "rho": rho, "c_4": c_4, **constants}
 
 
-def _less_stable(point: Point, statement: Statement, *, most: Fraction = Fraction(1)) -> Outcome:
+def _less_stable(
+    point: Point, statement: Statement, *, most: Fraction = Fraction(1)
+) -> Outcome:
     """Test whether one more step with momentum does not decrease the mean difference, for every result of a stage."""
     with working_precision(BITS):
         now = _eta(point)
         then = now if statement.reading["step"] == "fixed" else _eta(point, 1)
-        pairs = [(_difference(point, then, output, 1), _difference(point, now, output)) for output in OUTPUTS]
+        pairs = [
+            (_difference(point, then, output, 1), _difference(point, now, output))
+            for output in OUTPUTS
+        ]
         grows = [after >= before * ball(most) for after, before in pairs]
         falls = [after < before * ball(most) for after, before in pairs]
     answer = True if all(grows) else False if all(falls) else None
-    return Outcome(answer, *pairs[-1], "mean difference of the last iterates with one more, and without")
+    return Outcome(
+        answer,
+        *pairs[-1],
+        "mean difference of the last iterates with one more, and without",
+    )
 
 
-def _linear_stability(point: Point, statement: Statement, *, slope: Fraction = Fraction(0)) -> Exact:
+def _linear_stability(
+    point: Point, statement: Statement, *, slope: Fraction = Fraction(0)
+) -> Exact:
     """Return the uniform stability on linear losses with slopes up to a number: 0 for constant losses."""
     return _quadratic_stability({**point, "a": Fraction(0), "L": slope}, statement)
 
 
-def _constant_loss_stability(point: Point, statement: Statement, *, slope: Fraction = Fraction(0)) -> Outcome:
+def _constant_loss_stability(
+    point: Point, statement: Statement, *, slope: Fraction = Fraction(0)
+) -> Outcome:
     """Compare the stability on constant losses, with one more step with momentum, with that on losses of ``slope``."""
     flat = {**point, "a": Fraction(0)}
     eta = _eta(flat) if statement.reading["step"] == "fixed" else _eta(flat, 1)
     after = _stabilities(flat, eta, Fraction(0), extra_steps=1)
     before = _stabilities(flat, _eta(flat), slope)
-    grows = all(with_more >= without for with_more, without in zip(after, before, strict=True))
-    return Outcome(grows, after[-1], before[-1], "stability at the last iterates with one more, and without")
+    grows = all(
+        with_more >= without for with_more, without in zip(after, before, strict=True)
+    )
+    return Outcome(
+        grows,
+        after[-1],
+        before[-1],
+        "stability at the last iterates with one more, and without",
+    )
 
 
-def _stabilities(point: Point, eta: arb, slope: Fraction, extra_steps: int = 0) -> list[arb]:
+def _stabilities(
+    point: Point, eta: arb, slope: Fraction, extra_steps: int = 0
+) -> list[arb]:
     """Return the uniform stability on losses with slopes up to a number, for each choice of a stage's result."""
-    return [ball(slope**2 / point["n"]) * _difference(point, eta, output, extra_steps) for output in OUTPUTS]
+    return [
+        ball(slope**2 / point["n"]) * _difference(point, eta, output, extra_steps)
+        for output in OUTPUTS
+    ]
 
 
 def _room_for_more(points: Iterator[Values]) -> Iterator[Values]:
     """Return the schedules that have a step without momentum."""
-    return (values for values in points if int(str(values["t_0"])) < int(str(values["T_0"])))
+    return (
+        values for values in points if int(str(values["t_0"])) < int(str(values["T_0"]))
+    )
 
 
 def _settings(budget: Budget) -> Iterator[Values]:
@@ -167,7 +248,17 @@ def _settings(budget: Budget) -> Iterator[Values]:
     yield {**benign, "t_0": 10, "rho": "9/10"}
     yield {**benign, "mu": "1/100"}
     yield {**benign, "K": 14}
-    yield {**benign, "B": 64, "K": 3, "T_0": 100, "t_0": 10, "rho": "9/10", "theta": 1, "mu": "1/100", "c_4": 1}
+    yield {
+        **benign,
+        "B": 64,
+        "K": 3,
+        "T_0": 100,
+        "t_0": 10,
+        "rho": "9/10",
+        "theta": 1,
+        "mu": "1/100",
+        "c_4": 1,
+    }
 
 
 def _constants(budget: Budget) -> Iterator[Values]:
@@ -197,14 +288,26 @@ def _over_stages(context: Context) -> dict[str, dict[str, list[float]]]:
     """Return the figure: exact stability on a quadratic, the printed bound, and the bound from the draws alone."""
     printed = context.statement
     anyway = printed.siblings["note-theorem-3-4-draws"].statement()
-    points = [as_point({**SHOWN, "K": K, "T": 10 * ((2 << K) - 2)}) for K in range(1, 7)]
+    points = [
+        as_point({**SHOWN, "K": K, "T": 10 * ((2 << K) - 2)}) for K in range(1, 7)
+    ]
     columns = {
         "x:K": [float(point["K"]) for point in points],
-        "exact": [float(ball(_quadratic_stability(point, printed)).mid()) for point in points],
+        "exact": [
+            float(ball(_quadratic_stability(point, printed)).mid()) for point in points
+        ],
         "printed": [printed_side(printed, point) for point in points],
         "anyway": [printed_side(anyway, point) for point in points],
     }
-    return {"stability": {**columns, **{f"at:{name}": [float(points[0][name])] for name in ("n", "B", "T_0", "rho")}}}
+    return {
+        "stability": {
+            **columns,
+            **{
+                f"at:{name}": [float(points[0][name])]
+                for name in ("n", "B", "T_0", "rho")
+            },
+        }
+    }
 
 
 NEAR = (
@@ -213,19 +316,27 @@ NEAR = (
 )
 PROPERTIES = {
     "bounded-loss": Property(
-        f"{NEAR}; each loss, that of the new example included, is at most L^2/a", lambda p: p["L"] ** 2 <= p["a"]
+        f"{NEAR}; each loss, that of the new example included, is at most L^2/a",
+        lambda p: p["L"] ** 2 <= p["a"],
     ),
     "lipschitz": Property(f"{NEAR}; each slope is at most a L/(2 a) + L/2"),
     "smooth": Property(NEAR, lambda p: p["a"] <= p["beta"]),
-    "bounded-variance": Property(f"{NEAR}; slopes differ by at most L, and sigma is free"),
-    "polyak-lojasiewicz": Property(f"{NEAR}; omega^0 is a minimizer", lambda p: p["mu"] <= p["a"]),
-    "weakly-quasi-convex": Property(f"{NEAR}; omega^0 is a minimizer", lambda p: p["theta"] <= 2),
+    "bounded-variance": Property(
+        f"{NEAR}; slopes differ by at most L, and sigma is free"
+    ),
+    "polyak-lojasiewicz": Property(
+        f"{NEAR}; omega^0 is a minimizer", lambda p: p["mu"] <= p["a"]
+    ),
+    "weakly-quasi-convex": Property(
+        f"{NEAR}; omega^0 is a minimizer", lambda p: p["theta"] <= 2
+    ),
     "update-of-algorithm-1": Property("the recursion is that of Algorithms 1 and 2"),
 }
 """The property of these quadratics that satisfies each assumption in the ball around omega^0."""
 
 EXCHANGE = (
-    "z_i and z' are independent and have one law, so that E f(A(S), z_i) = E f(A(S^i), z') when both change places"
+    "z_i and z' are independent and have one law, so that E f(A(S), z_i) = E f(A(S^i), "
+    "z') when both change places"
 )
 CHECKS.add(
     RuleCheck(
@@ -234,7 +345,12 @@ CHECKS.add(
         points=_tables,
         is_satisfied=_exchanges,
         seconds=0.2,
-        planted=[Planted("nine tenths of it", is_satisfied=partial(_exchanges, share=Fraction(9, 10)))],
+        planted=[
+            Planted(
+                "nine tenths of it",
+                is_satisfied=partial(_exchanges, share=Fraction(9, 10)),
+            )
+        ],
         region="all tables of zeros and ones for one example of two or three kinds, or two examples of two kinds",
         why_sufficient=EXCHANGE,
     ),
@@ -244,7 +360,12 @@ CHECKS.add(
         points=_tables,
         is_satisfied=_generalizes,
         seconds=0.2,
-        planted=[Planted("half of alpha", is_satisfied=partial(_generalizes, share=Fraction(1, 2)))],
+        planted=[
+            Planted(
+                "half of alpha",
+                is_satisfied=partial(_generalizes, share=Fraction(1, 2)),
+            )
+        ],
         region="all tables of zeros and ones for one example of two or three kinds, or two examples of two kinds",
         why_sufficient=f"{EXCHANGE}, and the mean of n differences between neighbours is at most alpha",
     ),
@@ -254,7 +375,11 @@ CHECKS.add(
         points=_tables,
         is_satisfied=_two_sided,
         seconds=0.2,
-        planted=[Planted("half of alpha", is_satisfied=partial(_two_sided, share=Fraction(1, 2)))],
+        planted=[
+            Planted(
+                "half of alpha", is_satisfied=partial(_two_sided, share=Fraction(1, 2))
+            )
+        ],
         region="all tables of zeros and ones for one example of two or three kinds, or two examples of two kinds",
         leaves_out="larger data",
     ),
@@ -265,7 +390,12 @@ CHECKS.add(
         readings={"region": "everywhere"},
         points=_constants,
         lhs=_linear_stability,
-        planted=[Planted("losses of slope 1000", lhs=partial(_linear_stability, slope=Fraction(1000)))],
+        planted=[
+            Planted(
+                "losses of slope 1000",
+                lhs=partial(_linear_stability, slope=Fraction(1000)),
+            )
+        ],
         why_sufficient="with the assumptions of Theorem 3.2 on the whole space F_S is constant for all data, hence "
         "so is each loss: runs lose the same, and no printed term is below 0",
         region="constant losses, the only ones with the assumptions",
@@ -289,7 +419,10 @@ CHECKS.add(
         points=lambda budget: _room_for_more(_constants(budget)),
         is_satisfied=_constant_loss_stability,
         planted=[
-            Planted("slope 1 with less momentum", is_satisfied=partial(_constant_loss_stability, slope=Fraction(1)))
+            Planted(
+                "slope 1 with less momentum",
+                is_satisfied=partial(_constant_loss_stability, slope=Fraction(1)),
+            )
         ],
         why_sufficient="with the assumptions of Theorem 3.2 on the whole space F_S is constant for all data, hence "
         "so is each loss, and runs lose the same whatever the schedule is",
@@ -303,7 +436,12 @@ CHECKS.add(
         points=lambda budget: _room_for_more(_grid(budget)),
         is_satisfied=_less_stable,
         seconds=0.4,
-        planted=[Planted("more than a tenth worse", is_satisfied=partial(_less_stable, most=Fraction(11, 10)))],
+        planted=[
+            Planted(
+                "more than a tenth worse",
+                is_satisfied=partial(_less_stable, most=Fraction(11, 10)),
+            )
+        ],
         region="quadratics of one curvature, momentum up to 361/400, steps without oscillation",
         leaves_out="other losses than quadratics of one curvature",
     ),

@@ -7,7 +7,12 @@ from dpverify.privacy.gaussian import epsilon_of, mu_of
 from dpverify.privacy.participation import Bounds
 from tests.for_each import for_each
 
-APART = UnitNoise(printed_factor=2.0, proof_mu=3.0, mu=Bounds(1.0, 2.0, exact=False), node_std={"f": 1.0})
+APART = UnitNoise(
+    printed_factor=2.0,
+    proof_mu=3.0,
+    mu=Bounds(1.0, 2.0, exact=False),
+    node_std={"f": 1.0},
+)
 
 
 @for_each("sigma", [0.5, 1.0, 7.0])

@@ -19,7 +19,10 @@ from tests.for_each import for_each
 SPECS = load_specs()
 
 
-READINGS = {"theorem-6": {"ordering": "fresh", "depth": "levels"}, "theorem-9": {"ordering": "fresh"}}
+READINGS = {
+    "theorem-6": {"ordering": "fresh", "depth": "levels"},
+    "theorem-9": {"ordering": "fresh"},
+}
 
 
 THEOREMS: tuple[onset.Theorem, ...] = ("theorem-6", "theorem-9")
@@ -32,12 +35,30 @@ CELL = onset.Cell(3, 2.0, 1e-5, 0.3, 4.0)
 @for_each("n", [60, 4321, 10**6])
 def test_the_bounds_are_those_of_the_record(theorem: onset.Theorem, n: int) -> None:
     steps = onset.steps_of(theorem, n, CELL)
-    point = as_point({"N": n, "T": steps, "d": CELL.d, "delta": "1/100000", "G": 1, "L": "3/10", "R": 4})
+    point = as_point(
+        {
+            "N": n,
+            "T": steps,
+            "d": CELL.d,
+            "delta": "1/100000",
+            "G": 1,
+            "L": "3/10",
+            "R": 4,
+        }
+    )
     claim = SPECS.claim(f"tran2022:{theorem}")
-    _, printed = evaluate_statement(claim.statement(READINGS[theorem], "printed"), point)
-    _, corrected = evaluate_statement(claim.statement(READINGS[theorem], "amended"), point)
-    assert onset.printed_bound(theorem, n, CELL) == pytest.approx(float(printed), rel=1e-9)
-    assert corrected_bound(theorem, n, CELL) == pytest.approx(float(corrected), rel=1e-9)
+    _, printed = evaluate_statement(
+        claim.statement(READINGS[theorem], "printed"), point
+    )
+    _, corrected = evaluate_statement(
+        claim.statement(READINGS[theorem], "amended"), point
+    )
+    assert onset.printed_bound(theorem, n, CELL) == pytest.approx(
+        float(printed), rel=1e-9
+    )
+    assert corrected_bound(theorem, n, CELL) == pytest.approx(
+        float(corrected), rel=1e-9
+    )
 
 
 @for_each("theorem", THEOREMS)
@@ -57,7 +78,10 @@ def test_the_guess_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(found) == 1
 
 
-@for_each(("theorem", "n", "closeness"), [("theorem-6", 1000, 1.001), ("theorem-9", 10**6, 1.01)])
+@for_each(
+    ("theorem", "n", "closeness"),
+    [("theorem-6", 1000, 1.001), ("theorem-9", 10**6, 1.01)],
+)
 def test_the_needed_noise_is_a_quarter_of_the_printed_one_and_known_well(
     theorem: onset.Theorem, n: int, closeness: float
 ) -> None:
@@ -70,7 +94,11 @@ def test_the_noise_depends_on_l_over_g_only() -> None:
     n, steps, eta = 1500, 10**6, 1e-5
     found = []
     for scale in (1.0, 10.0):
-        scales = proof_scales(n, steps, eta=eta, lipschitz=scale, smoothness=0.5 * scale)
-        parameters = SrParameters(steps, 1 / n, eta * n, eta, 1.0, scale, "fresh", scales)
+        scales = proof_scales(
+            n, steps, eta=eta, lipschitz=scale, smoothness=0.5 * scale
+        )
+        parameters = SrParameters(
+            steps, 1 / n, eta * n, eta, 1.0, scale, "fresh", scales
+        )
         found.append(sr_nsgd_mu(parameters, n, 0.5 * scale).upper)
     assert found[0] == pytest.approx(found[1], rel=1e-12)

@@ -47,7 +47,9 @@ def test_a_tape_and_a_generator_give_the_same_bits() -> None:
 def test_replay_holds_the_released_answers_fixed() -> None:
     released = aggregate([1.0, 2.0], QUERIES, [1.0, 1.0, 1.0], 2.0, generator(3))
     again = replay([3.0, 2.0], QUERIES, released)
-    assert np.array_equal(again, [[5.0, 0.0], 3.0 * released[0], 3.0 * released[0] + released[1]])
+    assert np.array_equal(
+        again, [[5.0, 0.0], 3.0 * released[0], 3.0 * released[0] + released[1]]
+    )
 
 
 def test_a_query_that_writes_on_what_it_was_shown_changes_nothing() -> None:
@@ -58,7 +60,9 @@ def test_a_query_that_writes_on_what_it_was_shown_changes_nothing() -> None:
 
     tape = normal_tape(generator(1), 3, 2)
     clean = aggregate([2.0], [total, product, total], [1.0, 1.0, 1.0], 1.0, tape)
-    assert np.array_equal(aggregate([2.0], [total, vandal, total], [1.0, 1.0, 1.0], 1.0, tape), clean)
+    assert np.array_equal(
+        aggregate([2.0], [total, vandal, total], [1.0, 1.0, 1.0], 1.0, tape), clean
+    )
     assert np.isfinite(replay([2.0], [total, vandal, total], clean)).all()
 
 
@@ -79,6 +83,8 @@ def test_no_sensitivity_no_noise() -> None:
         ([lambda data, previous: [np.nan, 1.0]], [1.0], 1.0, np.ones((1, 2)), r"answer_1 must be finite everywhere"),
     ],
 )  # fmt: skip
-def test_bad_arguments(queries: list[object], deltas: list[float], rho: float, noise: Matrix, text: str) -> None:
+def test_bad_arguments(
+    queries: list[object], deltas: list[float], rho: float, noise: Matrix, text: str
+) -> None:
     with pytest.raises(ArgumentError, match=text):
         aggregate([1.0], queries, deltas, rho, noise)  # type: ignore[arg-type]  # wrong on purpose

@@ -13,7 +13,11 @@ LAST = MOST_STEPS - 1
 
 def recursion(a: int, b: int) -> list[list[int]]:
     """Algorithm 3 as a recursion over sets of k, for small intervals."""
-    k = max(k for k in range(b.bit_length() + 1) if a % 2**k == 1 % 2**k and a + 2**k - 1 <= b)
+    k = max(
+        k
+        for k in range(b.bit_length() + 1)
+        if a % 2**k == 1 % 2**k and a + 2**k - 1 <= b
+    )
     nodes = [[a, a + 2**k - 1]]
     return nodes if a + 2**k > b else nodes + recursion(a + 2**k, b)
 
@@ -74,7 +78,9 @@ def test_from_inside_a_kernel_and_in_python() -> None:
     out = np.zeros((module.MOST_NODES, 2), dtype=np.int64)
     assert nodes_of_all_prefixes(100, out) == sum(t.bit_count() for t in range(101))
     again = out.copy()
-    assert module.compose_into(3, 61, out) == python_of(module.compose_into)(3, 61, again)
+    assert module.compose_into(3, 61, out) == python_of(module.compose_into)(
+        3, 61, again
+    )
     assert np.array_equal(out, again)
 
 

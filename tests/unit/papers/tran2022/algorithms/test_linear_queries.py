@@ -8,7 +8,11 @@ from dpverify.kernels.jit import kernel, python_of
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.papers.tran2022.algorithms import aggregation as module
-from dpverify.papers.tran2022.algorithms.aggregation import LinearQueries, aggregate, replay
+from dpverify.papers.tran2022.algorithms.aggregation import (
+    LinearQueries,
+    aggregate,
+    replay,
+)
 from tests.for_each import for_each
 
 K, N, DIM = 6, 5, 3
@@ -17,14 +21,18 @@ K, N, DIM = 6, 5, 3
 def family(seed: int = 0, *, adaptive: bool = True) -> LinearQueries:
     rng = np.random.default_rng(seed)
     matrices = rng.standard_normal((2, K, K)) if adaptive else np.zeros((2, K, K))
-    return LinearQueries(rng.random((K, N)) < 0.5, rng.random(K) + 0.5, matrices[0], matrices[1])
+    return LinearQueries(
+        rng.random((K, N)) < 0.5, rng.random(K) + 0.5, matrices[0], matrices[1]
+    )
 
 
 def data_of(seed: int = 0) -> Matrix:
     return np.random.default_rng([seed, 1]).standard_normal((N, DIM))
 
 
-def plain_numpy(queries: LinearQueries, data: Matrix, rho: float, tape: Matrix) -> Matrix:
+def plain_numpy(
+    queries: LinearQueries, data: Matrix, rho: float, tape: Matrix
+) -> Matrix:
     released = np.zeros((K, DIM))
     for i in range(K):
         radius = queries.sensitivities[i] / 2
@@ -38,11 +46,21 @@ def plain_numpy(queries: LinearQueries, data: Matrix, rho: float, tape: Matrix) 
 
 @for_each("seed", range(5))
 def test_four_forms_agree_on_one_tape(seed: int) -> None:
-    queries, data, tape, rho = family(seed), data_of(seed), normal_tape(generator(seed), K, DIM), 0.7
+    queries, data, tape, rho = (
+        family(seed),
+        data_of(seed),
+        normal_tape(generator(seed), K, DIM),
+        0.7,
+    )
     released = queries.release(data, rho, tape)
     assert np.array_equal(released, queries.release(data, rho, generator(seed)))
-    assert np.array_equal(released, aggregate(data, queries.queries(), list(queries.sensitivities), rho, tape))
-    assert np.allclose(released, plain_numpy(queries, data, rho, tape), rtol=1e-12, atol=1e-12)
+    assert np.array_equal(
+        released,
+        aggregate(data, queries.queries(), list(queries.sensitivities), rho, tape),
+    )
+    assert np.allclose(
+        released, plain_numpy(queries, data, rho, tape), rtol=1e-12, atol=1e-12
+    )
     again = np.empty_like(released)
     about = data, queries._family
     python_of(module.release_into)(*about, rho, tape, again)
@@ -57,10 +75,17 @@ def test_four_forms_agree_on_one_tape(seed: int) -> None:
 
 @for_each("seed", range(3))
 def test_many_runs_are_the_runs_one_by_one(seed: int) -> None:
-    queries, data, other, rng = family(seed), data_of(seed), data_of(seed + 7), generator(seed)
+    queries, data, other, rng = (
+        family(seed),
+        data_of(seed),
+        data_of(seed + 7),
+        generator(seed),
+    )
     tapes = np.random.default_rng(seed).standard_normal((4, K, DIM))
     released = queries.release_many(data, 0.7, tapes)
-    assert np.array_equal(released, [queries.release(data, 0.7, tape) for tape in tapes])
+    assert np.array_equal(
+        released, [queries.release(data, 0.7, tape) for tape in tapes]
+    )
     values = queries.replay_many(other, released)
     assert np.array_equal(values, [queries.replay(other, one) for one in released])
     again = np.empty_like(released)
@@ -68,7 +93,8 @@ def test_many_runs_are_the_runs_one_by_one(seed: int) -> None:
     assert np.array_equal(again, released)
     python_of(module.replay_each)(other, queries._family, released, again)
     assert np.array_equal(again, values)
-    drawn = generator(seed).standard_normal((4, K, DIM))  # all at once, or one after the other
+    # all at once, or one after the other
+    drawn = generator(seed).standard_normal((4, K, DIM))
     assert np.array_equal(drawn, [normal_tape(rng, K, DIM) for _ in range(4)])
 
 
@@ -106,11 +132,15 @@ def test_sensitivity_is_attained_and_never_passed(seed: int) -> None:
             assert not moved[~inside].any()
             assert (moved <= queries.sensitivities * (1 + 1e-12)).all()
             if row is far:
-                assert np.allclose(moved[inside], queries.sensitivities[inside], rtol=1e-12)
+                assert np.allclose(
+                    moved[inside], queries.sensitivities[inside], rtol=1e-12
+                )
 
 
 def test_answers_steer_the_part_that_depends_on_the_data() -> None:
-    queries = LinearQueries(np.array([[True], [True]]), np.array([2.0, 2.0]), steering=np.ones((2, 2)))
+    queries = LinearQueries(
+        np.array([[True], [True]]), np.array([2.0, 2.0]), steering=np.ones((2, 2))
+    )
     data = np.array([[1.0, 0.0]])
     for first, sign in ((3.0, 1.0), (0.0, 1.0), (-3.0, -1.0)):
         values = queries.replay(data, np.array([[first, 0.0], [9.0, 9.0]]))
@@ -119,15 +149,19 @@ def test_answers_steer_the_part_that_depends_on_the_data() -> None:
 
 def test_without_feedback_and_steering_queries_do_not_adapt() -> None:
     queries, data = family(adaptive=False), data_of()
-    assert np.array_equal(queries.replay(data, np.zeros((K, DIM))), queries.replay(data, np.full((K, DIM), 1e3)))
+    assert np.array_equal(
+        queries.replay(data, np.zeros((K, DIM))),
+        queries.replay(data, np.full((K, DIM), 1e3)),
+    )
 
 
 def test_special_values() -> None:
     one = LinearQueries(np.array([[True]]), np.array([0.0]))
-    assert one.release(np.array([[5.0]]), 1.0, generator(0)).tolist() == [[0.0]]  # clipped to nothing, no noise
-    assert LinearQueries(np.array([[True]]), np.array([2.0])).replay(np.zeros((1, 1)), np.zeros((1, 1))).tolist() == [
-        [0.0]
-    ]
+    # clipped to nothing, no noise
+    assert one.release(np.array([[5.0]]), 1.0, generator(0)).tolist() == [[0.0]]
+    assert LinearQueries(np.array([[True]]), np.array([2.0])).replay(
+        np.zeros((1, 1)), np.zeros((1, 1))
+    ).tolist() == [[0.0]]
 
 
 def test_visits() -> None:
@@ -136,16 +170,24 @@ def test_visits() -> None:
 
 
 @kernel
-def first_norm(data: Matrix, family: module.QueryFamily, tape: Matrix, out: Matrix) -> float:
+def first_norm(
+    data: Matrix, family: module.QueryFamily, tape: Matrix, out: Matrix
+) -> float:
     module.release_into(data, family, 1.0, tape, out)
     return math.sqrt((out[0] * out[0]).sum())
 
 
 def test_from_inside_a_kernel() -> None:
-    queries, data, tape = family(adaptive=False), data_of(), normal_tape(generator(0), K, DIM)
+    queries, data, tape = (
+        family(adaptive=False),
+        data_of(),
+        normal_tape(generator(0), K, DIM),
+    )
     out = np.empty((K, DIM))
     norm = first_norm(data, queries._family, tape, out)
-    assert norm == pytest.approx(np.linalg.norm(queries.release(data, 1.0, tape)[0]), rel=1e-14)
+    assert norm == pytest.approx(
+        np.linalg.norm(queries.release(data, 1.0, tape)[0]), rel=1e-14
+    )
 
 
 @for_each(
@@ -153,12 +195,29 @@ def test_from_inside_a_kernel() -> None:
     [
         (np.ones((2, 2)), np.ones(2), None, "members must be a .* array of bool"),
         (np.ones((0, 2), dtype=bool), np.ones(0), None, "members must be a"),
-        (np.ones((2, 2), dtype=bool), np.ones(3), None, r"sensitivities must have shape \(2,\)"),
-        (np.ones((2, 2), dtype=bool), -np.ones(2), None, "sensitivity must be finite and at least 0"),
-        (np.ones((2, 2), dtype=bool), np.ones(2), np.full((2, 2), np.inf), "feedback must be finite everywhere"),
+        (
+            np.ones((2, 2), dtype=bool),
+            np.ones(3),
+            None,
+            r"sensitivities must have shape \(2,\)",
+        ),
+        (
+            np.ones((2, 2), dtype=bool),
+            -np.ones(2),
+            None,
+            "sensitivity must be finite and at least 0",
+        ),
+        (
+            np.ones((2, 2), dtype=bool),
+            np.ones(2),
+            np.full((2, 2), np.inf),
+            "feedback must be finite everywhere",
+        ),
     ],
 )
-def test_bad_families(members: module.Members, deltas: Vector, feedback: Matrix | None, text: str) -> None:
+def test_bad_families(
+    members: module.Members, deltas: Vector, feedback: Matrix | None, text: str
+) -> None:
     with pytest.raises(ArgumentError, match=text):
         LinearQueries(members, deltas, feedback)
 

@@ -33,13 +33,24 @@ print([value.hex() for value in noise_from_generator(generator(1), 21, 2, alpha=
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(python_of(fill_normal) is fill_normal, reason="the jit is switched off: nothing to compare with")
+@pytest.mark.skipif(
+    python_of(fill_normal) is fill_normal,
+    reason="the jit is switched off: nothing to compare with",
+)
 def test_the_same_program_gives_the_same_bits_without_the_jit(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM, encoding="utf-8")
     printed = []
     for disabled in ("0", "1"):
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled, "PYTHONPATH": str(Path(__file__).parents[5])}
-        printed.append(subprocess.check_output([sys.executable, str(program)], env=environment, text=True))
+        environment = {
+            **os.environ,
+            "NUMBA_DISABLE_JIT": disabled,
+            "PYTHONPATH": str(Path(__file__).parents[5]),
+        }
+        printed.append(
+            subprocess.check_output(
+                [sys.executable, str(program)], env=environment, text=True
+            )
+        )
     assert len(printed[0].split()) == 5 + 42
     assert printed[0] == printed[1]

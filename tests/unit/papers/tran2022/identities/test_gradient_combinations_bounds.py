@@ -4,7 +4,12 @@ from typing import Any
 from flint import fmpq
 
 from dpverify.ledger import load_specs
-from dpverify.papers.tran2022.identities.combinations_bounds import Ordering, in_words, left_over, paper_functions
+from dpverify.papers.tran2022.identities.combinations_bounds import (
+    Ordering,
+    in_words,
+    left_over,
+    paper_functions,
+)
 from dpverify.symbolic.exact.combinations import first_difference, term
 from dpverify.symbolic.exact.evaluate import evaluate_statement
 from tests.for_each import for_each
@@ -69,7 +74,9 @@ def test_ledgers_own_lemma_17_under_both_orderings(first_step: Any) -> None:
     def difference(name: Any, n: int, steps: int) -> Any:
         order = Ordering(name, n, first_step)
         values = {"N": n, "T": steps, "alpha": Fraction(2, 5), "gamma": Fraction(1, 3)}
-        left, right = evaluate_statement(statement, {**values, **paper_functions(order, Fraction(2, 5))})
+        left, right = evaluate_statement(
+            statement, {**values, **paper_functions(order, Fraction(2, 5))}
+        )
         return right - left  # type: ignore[operator]  # both are combinations, which evaluation passes through
 
     assert difference("once", 3, 17).terms == {}
@@ -88,5 +95,8 @@ def test_first_difference_is_named_in_words() -> None:
     name = first_difference(left, right)
     assert name is not None
     assert in_words(name) == "the gradient of example 1 at w_3"
-    assert in_words(("anchor", 4, 2)) == "the gradient of example 2 at the anchor of epoch 4"
+    assert (
+        in_words(("anchor", 4, 2))
+        == "the gradient of example 2 at the anchor of epoch 4"
+    )
     assert in_words(("full", 7)) == "the full gradient at w_7"

@@ -23,8 +23,13 @@ def test_one_order_of_the_examples_is_used_where_the_print_needs_it() -> None:
     statement = claim.statement(ONCE)
     assert examine(statement).problems == ()
     book = claim.proofs
-    without_reading = tuple(msgspec.structs.replace(proof, reading={}) for proof in book.proofs_of("lemma-17-window"))
-    of_fresh_orders = replace(claim.statement(FRESH), proofs=replace(book, proofs=without_reading))
+    without_reading = tuple(
+        msgspec.structs.replace(proof, reading={})
+        for proof in book.proofs_of("lemma-17-window")
+    )
+    of_fresh_orders = replace(
+        claim.statement(FRESH), proofs=replace(book, proofs=without_reading)
+    )
     with pytest.raises(ProofError, match="no record says what anchor_before is"):
         examine(of_fresh_orders)
 

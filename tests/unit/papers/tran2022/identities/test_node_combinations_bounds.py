@@ -18,7 +18,9 @@ WEIGHTS = st.fractions(min_value=Fraction(1, 9), max_value=1, max_denominator=9)
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(1, 7), st.integers(1, 40), WEIGHTS, WEIGHTS)
-def test_recursion_has_the_boxs_coefficients(n: int, t: int, alpha: Fraction, gamma: Fraction) -> None:
+def test_recursion_has_the_boxs_coefficients(
+    n: int, t: int, alpha: Fraction, gamma: Fraction
+) -> None:
     streamed = streaming_outputs(t, n, alpha, gamma)[-1]
     assert (streamed - literal_output(t, n, alpha, gamma)).terms == {}
 
@@ -32,7 +34,9 @@ def test_planted_recursions_differ(fault: str) -> None:
 
 @settings(deadline=None, max_examples=40)
 @given(st.integers(1, 5), st.integers(1, 30), WEIGHTS, WEIGHTS)
-def test_one_permutation_gives_the_momentum(n: int, t: int, alpha: Fraction, gamma: Fraction) -> None:
+def test_one_permutation_gives_the_momentum(
+    n: int, t: int, alpha: Fraction, gamma: Fraction
+) -> None:
     functions = paper_functions(Ordering("once", n), alpha)
     output = in_gradients(literal_output(t, n, alpha, gamma), functions)
     assert (output - functions["momentum"](t)).terms == {}
@@ -45,7 +49,9 @@ def test_coefficients_are_those_of_the_noise_law() -> None:
         law: dict[tuple[str, int, int], Fraction] = {}
         for part in noise_terms(t, n, alpha, gamma):
             for (y, z), value in part.nodes.items():
-                law[part.family, y, z] = law.get((part.family, y, z), Fraction(0)) + Fraction(value)  # type: ignore[arg-type]  # rational
+                law[part.family, y, z] = law.get(
+                    (part.family, y, z), Fraction(0)
+                ) + Fraction(value)  # type: ignore[arg-type]  # rational
         ours = literal_output(t, n, alpha, gamma)
         assert {name for name, value in law.items() if value} == set(ours.terms)
         assert all(ours.coefficient(name) == value for name, value in law.items())
@@ -56,5 +62,7 @@ def test_newest_leaf_enters_with_gamma_and_the_others() -> None:
     assert output.coefficient(("G", 9, 9)) == Fraction(1, 2) * Fraction(1, 5)
     assert output.coefficient(("Delta", 9, 9)) == Fraction(1, 2) * Fraction(4, 5)
     assert output.coefficient(("r", 9, 9)) == Fraction(1, 2)
-    share = sum((Fraction(1, 8) ** i * Fraction(4, 5) ** (2 - i) for i in range(3)), Fraction(0))
+    share = sum(
+        (Fraction(1, 8) ** i * Fraction(4, 5) ** (2 - i) for i in range(3)), Fraction(0)
+    )
     assert output.coefficient(("G", 3, 3)) == Fraction(1, 2) * share

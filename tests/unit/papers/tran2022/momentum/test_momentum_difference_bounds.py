@@ -5,7 +5,11 @@ from __future__ import annotations
 import itertools
 from fractions import Fraction
 
-from dpverify.papers.tran2022.momentum.momentum_error_bounds import attained_fresh, attained_once, largest_once
+from dpverify.papers.tran2022.momentum.momentum_error_bounds import (
+    attained_fresh,
+    attained_once,
+    largest_once,
+)
 from dpverify.papers.tran2022.trees.tree_aggregation_bounds import compose_count
 from tests.for_each import for_each
 
@@ -23,10 +27,15 @@ def weight(visits: tuple[int, ...], t: int, n: int) -> Fraction:
 @for_each(("n", "epochs"), [(1, 4), (2, 3), (3, 3), (4, 2)])
 def test_attained_values_are_those_of_a_pattern_of_visits(n: int, epochs: int) -> None:
     t = n * epochs
-    once = [weight(tuple(place + e * n for e in range(epochs)), t, n) for place in range(1, n + 1)]
+    once = [
+        weight(tuple(place + e * n for e in range(epochs)), t, n)
+        for place in range(1, n + 1)
+    ]
     assert attained_once(t, n, ALPHA, G) == max(once)
     places = itertools.product(range(1, n + 1), repeat=epochs)
-    fresh = [weight(tuple(p + e * n for e, p in enumerate(place)), t, n) for place in places]
+    fresh = [
+        weight(tuple(p + e * n for e, p in enumerate(place)), t, n) for place in places
+    ]
     assert attained_fresh(t, n, ALPHA, G) in fresh
 
 
@@ -42,5 +51,7 @@ def test_greedy_cover_has_the_fewest_nodes() -> None:
     for a in range(1, 33):
         fewest = {a - 1: 0}
         for b in range(a, 33):
-            fewest[b] = min(fewest[y - 1] + 1 for y, z in nodes if z == b and y - 1 in fewest)
+            fewest[b] = min(
+                fewest[y - 1] + 1 for y, z in nodes if z == b and y - 1 in fewest
+            )
             assert compose_count(a, b) == fewest[b]

@@ -32,7 +32,10 @@ def test_slope_and_ramp_are_what_steps_give(t: int) -> None:
 
 def test_antipodes_add_up_under_one_permutation_only() -> None:
     assert antipodes_error(1, THIRD, Fraction(1), "fresh") == THIRD
-    fresh, once = (antipodes_error(6, THIRD, Fraction(1), ordering) for ordering in ("fresh", "once"))
+    fresh, once = (
+        antipodes_error(6, THIRD, Fraction(1), ordering)
+        for ordering in ("fresh", "once")
+    )
     assert fresh < once
 
 
@@ -46,4 +49,6 @@ def test_the_farthest_iterate_of_an_epoch(epochs: str, most: int) -> None:
 @for_each("n", [1, 2, 5])
 def test_an_anchor_is_the_first_step_of_its_epoch(n: int) -> None:
     for i in range(1, 4 * n + 1):
-        assert anchor_distance(i, n, "one-based") == i - max(k for k in range(1, i + 1, n))
+        assert anchor_distance(i, n, "one-based") == i - max(
+            k for k in range(1, i + 1, n)
+        )

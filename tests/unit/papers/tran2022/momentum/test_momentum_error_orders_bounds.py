@@ -18,7 +18,11 @@ HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 def test_the_anchor_of_a_pair_tells_its_order() -> None:
     assert pair_anchor((0, 1), HALF, THIRD) == -2 * THIRD
     assert pair_anchor((1, 0), HALF, THIRD) == 0
-    assert pair_bias(HALF, THIRD, 0, "once") == -THIRD / 4 == -pair_bias(HALF, THIRD, 1, "once")
+    assert (
+        pair_bias(HALF, THIRD, 0, "once")
+        == -THIRD / 4
+        == -pair_bias(HALF, THIRD, 1, "once")
+    )
     assert pair_bias(HALF, THIRD, 0, "fresh") == 0
 
 

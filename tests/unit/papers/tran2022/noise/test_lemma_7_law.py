@@ -23,7 +23,9 @@ def statement(claim: str, reading: dict[str, str] | None = None) -> Statement:
     return SPECS.claim(f"tran2022:{claim}").statement(reading or {}, "printed")
 
 
-def corrected(claim: str, formula: str, reading: dict[str, str] | None = None) -> Statement:
+def corrected(
+    claim: str, formula: str, reading: dict[str, str] | None = None
+) -> Statement:
     return replace(statement(claim, reading), rhs=parse(formula), variant="amended")
 
 
@@ -39,8 +41,18 @@ def test_what_the_definitions_say_of_nodes_and_weights_is_the_exact_law() -> Non
                 size = 2 ** ((start ^ (start + n)).bit_length() - 1)
                 p = size - start % size
                 window, prefix = _of_runs(p, n - p, alpha), _of_runs(0, start, alpha)
-                assert compare(squared_decays(start + 1, start + n, alpha), "=", to_value(window)) is not False
-                assert compare(squared_decays(1, start, alpha), "=", to_value(prefix)) is not False
+                assert (
+                    compare(
+                        squared_decays(start + 1, start + n, alpha),
+                        "=",
+                        to_value(window),
+                    )
+                    is not False
+                )
+                assert (
+                    compare(squared_decays(1, start, alpha), "=", to_value(prefix))
+                    is not False
+                )
 
 
 def _of_runs(p: int, v: int, alpha: Fraction) -> Fraction:
@@ -55,7 +67,9 @@ def _value(x: Any) -> Any:
     return x if isinstance(x, Fraction) else x.mid()
 
 
-def test_the_corrected_lemma_is_below_the_printed_one_for_runs_of_an_epoch_and_more() -> None:
+def test_the_corrected_lemma_is_below_the_printed_one_for_runs_of_an_epoch_and_more() -> (
+    None
+):
     formula = (
         "16*alpha*sqrt(d*log(1/delta)*log2(N)*(3*G**2*log2(N)"
         " + (6*G**2 + eta*T*(16*G**2/3 + L**2))*log2(N)/(1-exp(-1))**2"
@@ -75,5 +89,8 @@ def test_the_corrected_lemma_is_below_the_printed_one_for_runs_of_an_epoch_and_m
                         "G": 1,
                     }
                     at |= {"L": smooth, "d": 5, "delta": Fraction(1, 9), "epsilon": 1}
-                    (_, sharp), (_, blunt) = evaluate_statement(ours, at), evaluate_statement(printed, at)
+                    (_, sharp), (_, blunt) = (
+                        evaluate_statement(ours, at),
+                        evaluate_statement(printed, at),
+                    )
                     assert _value(sharp) <= _value(blunt)

@@ -18,6 +18,16 @@ def statement(claim: str, reading: dict[str, str] | None = None) -> Statement:
 
 
 def test_definitions_at_one_example_take_all_noise_away() -> None:
-    point: dict[str, Any] = {"N": 1, "T": 5, "t": 5, "alpha": 1, "delta_G": 1, "sigma": 1, "gamma": Fraction(1, 2)}
+    point: dict[str, Any] = {
+        "N": 1,
+        "T": 5,
+        "t": 5,
+        "alpha": 1,
+        "delta_G": 1,
+        "sigma": 1,
+        "gamma": Fraction(1, 2),
+    }
     known = definitions(statement("lemma-7-var-3"), point)
-    assert NodeVariances.of(known) == NodeVariances(Fraction(0), Fraction(0), Fraction(0), Fraction(0))
+    assert NodeVariances.of(known) == NodeVariances(
+        Fraction(0), Fraction(0), Fraction(0), Fraction(0)
+    )

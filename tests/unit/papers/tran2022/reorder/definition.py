@@ -44,16 +44,24 @@ def by_definition(
             return sum(row, Fraction(0)) / n
 
         def window(a: int, b: int, term: Callable[[int], Fraction]) -> Fraction:
-            return sum((beta ** (b - s) * term(s) for s in range(a, b + 1)), Fraction(0))
+            return sum(
+                (beta ** (b - s) * term(s) for s in range(a, b + 1)), Fraction(0)
+            )
 
         g = beta ** (t - r) * window(1, r, now)
         for i in range(q):
             if i:
                 a, b = t - i * n + 1, t - (i - 1) * n
-                c = sum((keep**j * beta ** ((i - 1 - j) * n) for j in range(i)), Fraction(0))
+                c = sum(
+                    (keep**j * beta ** ((i - 1 - j) * n) for j in range(i)), Fraction(0)
+                )
                 g += c * (keep * window(a, b, change) + gamma * window(a, b, now))
             g += beta ** (n * i) * keep ** (q - i - 1) * window(r + 1, r + n, now)
-        m_hat, m, mean = alpha * g, alpha * window(1, t, now), alpha * window(1, t, full)
+        m_hat, m, mean = (
+            alpha * g,
+            alpha * window(1, t, now),
+            alpha * window(1, t, full),
+        )
         out["difference"].append(m_hat - m)
         out["estimate"].append(m_hat - mean)
         out["momentum"].append(m - mean)
@@ -67,20 +75,29 @@ def table_spread(table: list[list[Fraction]]) -> Spreads:
         if epoch >= len(table):
             return GradientMoments(Fraction(0))
         xi = _centred(table[epoch])
-        zeta = [now - then for now, then in zip(xi, _centred(table[max(epoch - 1, 0)]), strict=True)]
+        zeta = [
+            now - then
+            for now, then in zip(xi, _centred(table[max(epoch - 1, 0)]), strict=True)
+        ]
         return GradientMoments(_mean(xi, xi), _mean(xi, zeta), _mean(zeta, zeta))
 
     return spread
 
 
 def weight_bound(
-    which: Sum, t: int, n_examples: int, alpha: Fraction, gamma: Fraction, lipschitz: Fraction, change: Fraction
+    which: Sum,
+    t: int,
+    n_examples: int,
+    alpha: Fraction,
+    gamma: Fraction,
+    lipschitz: Fraction,
+    change: Fraction,
 ) -> arb:
     """Bound on the root mean square of one of the sums, with the exact weights.
 
-    ``change``: bound on the distance of one example's gradients at the anchors of two epochs that follow on one
-    another. ``alpha sqrt(N/(N-1)) (G sqrt(sum of (1-alpha)^(2p) a_i^2) + change sqrt(sum of (1-alpha)^(2p) b_i^2))``; 0
-    for N = 1.
+    ``change``: bound on the distance of one example's gradients at the anchors of two
+    epochs that follow on one another. ``alpha sqrt(N/(N-1)) (G sqrt(sum of
+    (1-alpha)^(2p) a_i^2) + change sqrt(sum of (1-alpha)^(2p) b_i^2))``; 0 for N = 1.
 
     Source: Minkowski's inequality for the exact mean square, without its negative part.
     """
@@ -93,7 +110,10 @@ def weight_bound(
     whole, cut = _squares(beta, n_examples), _squares(beta, r)
     own = sum((a * a for a, _ in weights[:q]), ZERO) * whole + weights[q][0] ** 2 * cut
     moved = sum((b * b for _, b in weights[:q]), ZERO) * whole
-    scale = to_ball(to_value(alpha)) * (to_ball(to_value(Fraction(n_examples, n_examples - 1)))).sqrt()
+    scale = (
+        to_ball(to_value(alpha))
+        * (to_ball(to_value(Fraction(n_examples, n_examples - 1)))).sqrt()
+    )
     return scale * (_times_root(lipschitz, own) + _times_root(change, moved))
 
 
@@ -103,7 +123,9 @@ def _centred(row: list[Fraction]) -> list[Fraction]:
 
 
 def _mean(left: list[Fraction], right: list[Fraction]) -> Fraction:
-    return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0)) / len(left)
+    return sum((a * b for a, b in zip(left, right, strict=True)), Fraction(0)) / len(
+        left
+    )
 
 
 def _squares(beta: Value, count: int) -> Value:

@@ -25,7 +25,13 @@ WEIGHTS = st.fractions(min_value=Fraction(1, 7), max_value=1, max_denominator=7)
 def test_exact_mean_squares_are_those_of_all_orders(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 3))
     t = data.draw(st.integers(1, {1: 6, 2: 9, 3: 8}[n]))
-    table = data.draw(st.lists(st.lists(ENTRIES, min_size=n, max_size=n), min_size=-(-t // n), max_size=-(-t // n)))
+    table = data.draw(
+        st.lists(
+            st.lists(ENTRIES, min_size=n, max_size=n),
+            min_size=-(-t // n),
+            max_size=-(-t // n),
+        )
+    )
     alpha, gamma = data.draw(WEIGHTS), data.draw(WEIGHTS)
     for which, values in by_definition(t, n, alpha, gamma, table).items():
         assert sum(values) == 0 or n == 1
@@ -35,9 +41,16 @@ def test_exact_mean_squares_are_those_of_all_orders(data: st.DataObject) -> None
 
 
 def test_balls_of_long_runs_agree_with_fractions() -> None:
-    exact = mean_square("estimate", 96, 8, Fraction(1, 4), Fraction(1, 2), alternating_spread(ONE))
+    exact = mean_square(
+        "estimate", 96, 8, Fraction(1, 4), Fraction(1, 2), alternating_spread(ONE)
+    )
     ball = mean_square(
-        "estimate", 96, 8, Fraction(25, 100) + Fraction(1, 10**30), Fraction(1, 2), alternating_spread(ONE)
+        "estimate",
+        96,
+        8,
+        Fraction(25, 100) + Fraction(1, 10**30),
+        Fraction(1, 2),
+        alternating_spread(ONE),
     )
     assert abs(to_ball(to_value(exact)) - to_ball(to_value(ball))) < 1e-15
 

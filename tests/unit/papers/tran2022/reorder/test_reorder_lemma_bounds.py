@@ -13,14 +13,25 @@ from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (
 )
 from dpverify.symbolic.exact.numbers import to_ball, to_value
 from tests.for_each import for_each
-from tests.unit.papers.tran2022.reorder.definition import SUMS, by_definition, weight_bound
+from tests.unit.papers.tran2022.reorder.definition import (
+    SUMS,
+    by_definition,
+    weight_bound,
+)
 
 ONE = Fraction(1)
 
 
 def test_one_example_has_one_order() -> None:
-    assert mean_square("difference", 7, 1, Fraction(1, 2), Fraction(1, 3), constant_spread(ONE)) == 0
-    assert weight_bound("difference", 7, 1, Fraction(1, 2), Fraction(1, 3), ONE, ONE) == 0
+    assert (
+        mean_square(
+            "difference", 7, 1, Fraction(1, 2), Fraction(1, 3), constant_spread(ONE)
+        )
+        == 0
+    )
+    assert (
+        weight_bound("difference", 7, 1, Fraction(1, 2), Fraction(1, 3), ONE, ONE) == 0
+    )
 
 
 def test_one_permutation_has_the_mean_square_of_its_formula() -> None:
@@ -28,10 +39,14 @@ def test_one_permutation_has_the_mean_square_of_its_formula() -> None:
     for n, t in ((2, 1), (2, 5), (3, 7), (3, 9), (4, 10)):
         row = [Fraction(k) for k in range(n)]
         centred = [value - sum(row, Fraction(0)) / n for value in row]
-        values = by_definition(t, n, alpha, Fraction(1, 3), [centred] * -(-t // n), once=True)
+        values = by_definition(
+            t, n, alpha, Fraction(1, 3), [centred] * -(-t // n), once=True
+        )
         own = sum((value**2 for value in centred), Fraction(0)) / n
         assert set(values["difference"]) == {Fraction(0)}
-        mean = sum((value**2 for value in values["momentum"]), Fraction(0)) / len(values["momentum"])
+        mean = sum((value**2 for value in values["momentum"]), Fraction(0)) / len(
+            values["momentum"]
+        )
         assert momentum_once(t, n, alpha, own) == mean
     assert momentum_once(5, 1, alpha, ONE) == 0
 
@@ -64,8 +79,13 @@ GRID = [
 @for_each("which", SUMS)
 def test_bounds_stand_in_their_order(which: Sum) -> None:
     for n, alpha, gamma, t in GRID:
-        for spreads, change in ((constant_spread(ONE), Fraction(0)), (alternating_spread(Fraction(2)), Fraction(2))):
-            exact = to_ball(to_value(mean_square(which, t, n, alpha, gamma, spreads))).sqrt()
+        for spreads, change in (
+            (constant_spread(ONE), Fraction(0)),
+            (alternating_spread(Fraction(2)), Fraction(2)),
+        ):
+            exact = to_ball(
+                to_value(mean_square(which, t, n, alpha, gamma, spreads))
+            ).sqrt()
             weights = weight_bound(which, t, n, alpha, gamma, ONE, change)
             assert exact <= weights
             assert weights <= simple_bound(which, alpha, gamma, ONE, change)
@@ -73,7 +93,12 @@ def test_bounds_stand_in_their_order(which: Sum) -> None:
 
 def test_simple_bound_is_nearly_attained_by_the_weights() -> None:
     weights = weight_bound("difference", 4, 2, ONE, Fraction(1, 1000), ONE, Fraction(0))
-    assert weights >= simple_bound("difference", ONE, Fraction(1, 1000), ONE, Fraction(0)) * 99 / 100
+    assert (
+        weights
+        >= simple_bound("difference", ONE, Fraction(1, 1000), ONE, Fraction(0))
+        * 99
+        / 100
+    )
 
 
 def test_parameters_out_of_range_are_named() -> None:

@@ -20,7 +20,11 @@ from dpverify.papers.tran2022.algorithms.reconstruction.literal import (
     literal_step,
     reconstruct_literal,
 )
-from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, first_rows, node_count
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
+    Nodes,
+    first_rows,
+    node_count,
+)
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     StreamState,
     new_constants,
@@ -43,7 +47,9 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
     for name in body.__code__.co_names:
         if name in names and is_kernel(names[name]):
             names[name] = plain(names[name])
-    return FunctionType(body.__code__, names, body.__name__, body.__defaults__, body.__closure__)
+    return FunctionType(
+        body.__code__, names, body.__name__, body.__defaults__, body.__closure__
+    )
 
 
 class Tally:
@@ -78,12 +84,21 @@ class Rows:
 
     def __init__(self, values: Any, tally: Tally, *, nodes: bool = False) -> None:
         self.values = np.asarray(values, dtype=float)
-        self.shape, self.size, self.tally, self.nodes = self.values.shape, self.values.size, tally, nodes
+        self.shape, self.size, self.tally, self.nodes = (
+            self.values.shape,
+            self.values.size,
+            tally,
+            nodes,
+        )
 
     def __getitem__(self, place: Any) -> Any:
         self.tally.reads += self.nodes
         found = self.values[place]
-        return Number(float(found), self.tally) if np.ndim(found) == 0 else View(self, place, self.tally)
+        return (
+            Number(float(found), self.tally)
+            if np.ndim(found) == 0
+            else View(self, place, self.tally)
+        )
 
     def __setitem__(self, place: Any, value: Any) -> None:
         self.values[place] = value.value if isinstance(value, Number) else value
@@ -103,7 +118,9 @@ class View:
         return Number(float(self.of.values[self.row][j]), self.tally)
 
     def __setitem__(self, j: int, value: Any) -> None:
-        self.of.values[self.row][j] = value.value if isinstance(value, Number) else value
+        self.of.values[self.row][j] = (
+            value.value if isinstance(value, Number) else value
+        )
 
 
 @for_each(("N", "T"), SIZES)
@@ -112,17 +129,31 @@ def test_the_literal_box_on_numbers_that_count(N: int, T: int) -> None:
     values, alpha, gamma = draw.standard_normal((3, node_count(T), 1)), 0.3, 0.2
     tables = Tables(np.empty(T + 1), np.empty(q + 1), np.empty(q + 1))
     fill_tables(alpha, gamma, N, tables)
-    expected, _ = reconstruct_literal(Nodes(*values), examples=N, alpha=alpha, gamma=gamma)
+    expected, _ = reconstruct_literal(
+        Nodes(*values), examples=N, alpha=alpha, gamma=gamma
+    )
     for t in range(1, T + 1):
         tally = Tally()
         families: Any = [Rows(family, tally, nodes=True) for family in values]
         work, out = Rows(np.zeros((3, 1)), tally), Rows(np.zeros(1), tally)
         space = np.empty((MOST_NODES, 2), dtype=np.int64)
-        step(t, N, alpha, gamma, Nodes(*families), first_rows(T), tables, space, work, out)
+        step(
+            t,
+            N,
+            alpha,
+            gamma,
+            Nodes(*families),
+            first_rows(T),
+            tables,
+            space,
+            work,
+            out,
+        )
         said = counts.literal_step(t, N)
         assert out.values[0] == pytest.approx(expected[t - 1, 0], rel=1e-12)
         assert (tally.reads, tally.adds) == said, t
-        # one product more than additions in the first line, in the last, and in each turn of the loop: c_i
+        # one product more than additions in the first line, in the last, and in each
+        # turn of the loop: c_i
         assert tally.products == said.adds + 2 + max(t // N - 1, 0)
 
 
@@ -140,14 +171,34 @@ def test_the_stream_does_no_more_than_it_counts(N: int, T: int) -> None:
     """It does add rows of zeros for parts that are not there, at most 6; the bound covers them too."""
     draw, steps, tally = np.random.default_rng(N), plain(reconstruct_steps), Tally()
     values, K = draw.standard_normal((3, node_count(T), 1)), N.bit_length() - 1
-    constants, state, first = new_constants(N, 0.3, 0.2), new_state(N, T, 1), first_rows(T)
+    constants, state, first = (
+        new_constants(N, 0.3, 0.2),
+        new_state(N, T, 1),
+        first_rows(T),
+    )
     expected, _ = reconstruct(Nodes(*values), examples=N, alpha=0.3, gamma=0.2)
     counted_state: Any = [Rows(part, tally) for part in state]
     families: Any = [Rows(family, tally) for family in values]
     for t in range(1, T + 1):
-        before, out, adds = tally.adds, Rows(np.zeros((1, 1)), tally), np.zeros(1, dtype=np.int64)
-        steps(t, K, constants, Nodes(*families), first, StreamState(*counted_state), np.empty(0), out, adds)
-        assert out.values[0, 0] == pytest.approx(expected[t - 1, 0], rel=1e-12, abs=1e-14)
+        before, out, adds = (
+            tally.adds,
+            Rows(np.zeros((1, 1)), tally),
+            np.zeros(1, dtype=np.int64),
+        )
+        steps(
+            t,
+            K,
+            constants,
+            Nodes(*families),
+            first,
+            StreamState(*counted_state),
+            np.empty(0),
+            out,
+            adds,
+        )
+        assert out.values[0, 0] == pytest.approx(
+            expected[t - 1, 0], rel=1e-12, abs=1e-14
+        )
         counted, done = counts.stream_step(t, N).adds, tally.adds - before
         assert adds[0] == counted <= done <= counted + 6, (t, counted, done)
     assert tally.adds <= counts.STREAM_ADDS * T
@@ -191,12 +242,17 @@ def test_compose_asks_as_often_as_counted(a: int, length: int) -> None:
 @example(N=40, T=39)
 def test_totals_are_sums_of_steps(N: int, T: int) -> None:
     each = [counts.literal_step(t, N) for t in range(1, T + 1)]
-    assert counts.literal_total(T, N) == (sum(c.reads for c in each), sum(c.adds for c in each))
+    assert counts.literal_total(T, N) == (
+        sum(c.reads for c in each),
+        sum(c.adds for c in each),
+    )
     stream = counts.stream_total(T, N)
     assert stream.adds <= counts.STREAM_ADDS * T
     assert stream.reads <= counts.STREAM_READS * T
     if T >= N:
-        assert counts.literal_total(T, N).adds <= 10 * counts.levels(T) * Fraction(T * T, N)
+        assert counts.literal_total(T, N).adds <= 10 * counts.levels(T) * Fraction(
+            T * T, N
+        )
     if T >= 4 * N:
         low, high = counts.literal_bounds(T, N)
         assert low <= counts.literal_total(T, N).adds <= high
@@ -206,7 +262,12 @@ def test_the_stream_reads_every_node_that_a_window_may_hold_once() -> None:
     N, T = 6, 50
     lengths = [1 << k for k in range(3)]
     g = sum(T // length for length in lengths)
-    delta = sum(1 for length in lengths for end in range(length, T + 1, length) if end - length >= N)
+    delta = sum(
+        1
+        for length in lengths
+        for end in range(length, T + 1, length)
+        if end - length >= N
+    )
     assert counts.stream_total(T, N).reads == g + delta + T
 
 
@@ -223,7 +284,9 @@ def test_gradients(N: int, T: int) -> None:
     assert low <= counts.gradients_node_by_node(T, N) <= high
     assert 2 * T <= counts.gradients_one_pass(T, N) <= 3 * T
     if N >= T:  # no Delta: three gradients for each level that a step is in
-        assert counts.gradients_node_by_node(T, N) == 3 * sum((T >> k) << k for k in range(T.bit_length()))
+        assert counts.gradients_node_by_node(T, N) == 3 * sum(
+            (T >> k) << k for k in range(T.bit_length())
+        )
 
 
 def test_a_power_of_two_and_its_bound() -> None:

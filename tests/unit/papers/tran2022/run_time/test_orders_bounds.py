@@ -59,11 +59,15 @@ def test_edges_of_known_cones() -> None:
 
 @for_each("bounded", [True, False])
 @given(N=small, d=small, epsilon=small, seed=st.integers(0, 99))
-def test_the_edges_decide_the_cone(bounded: bool, N: Fraction, d: Fraction, epsilon: Fraction, seed: int) -> None:
+def test_the_edges_decide_the_cone(
+    bounded: bool, N: Fraction, d: Fraction, epsilon: Fraction, seed: int
+) -> None:
     """A monomial that is at most 1 on the edges is at most 1 at random points of the region, and only then."""
     monomial, one = Order(N, d, epsilon), order(0, 0, 0)
     faces = regime(STEPS_OF_THEOREM_9, bounded_epsilon=bounded)
-    on_edges = not any(exceeds([monomial], [one], edge, logs=False) for edge in edges(faces))
+    on_edges = not any(
+        exceeds([monomial], [one], edge, logs=False) for edge in edges(faces)
+    )
     points = np.random.default_rng(seed).uniform(-1, 1, (2000, 3))
     inside = points[(points @ np.array(faces, dtype=float).T >= 0).all(axis=1)]
     values = inside @ np.array([float(N), float(d), float(epsilon)])

@@ -33,16 +33,31 @@ def test_drift_is_the_maximum_over_all_patterns(N: int, ordering: Ordering) -> N
         for end in range(start, 15):
             for alpha in (ONE, Fraction(1, 2), Fraction(1, 9)):
 
-                def moved(steps: list[int], alpha: Fraction = alpha, end: int = end) -> Fraction:
-                    return sum(((1 - alpha) ** (end - t) * ((t - 1) % N) for t in steps), Fraction(0))
+                def moved(
+                    steps: list[int], alpha: Fraction = alpha, end: int = end
+                ) -> Fraction:
+                    return sum(
+                        ((1 - alpha) ** (end - t) * ((t - 1) % N) for t in steps),
+                        Fraction(0),
+                    )
 
-                largest = max(moved(steps) for steps in patterns(start, end, N, ordering))
-                assert drift_sensitivity(start, end, alpha, N, ONE, ONE, ordering) == 2 * largest
+                largest = max(
+                    moved(steps) for steps in patterns(start, end, N, ordering)
+                )
+                assert (
+                    drift_sensitivity(start, end, alpha, N, ONE, ONE, ordering)
+                    == 2 * largest
+                )
                 assert moved(drift_visits(start, end, alpha, N, ordering)) == largest
 
 
 def by_linear_programme(
-    steps: list[int], end: int, alpha: Fraction, N: int, jump: Fraction, lipschitz: Fraction
+    steps: list[int],
+    end: int,
+    alpha: Fraction,
+    N: int,
+    jump: Fraction,
+    lipschitz: Fraction,
 ) -> float:
     """Most that the difference of two gradients at the anchors can make of the visits: bounded, and slow to change."""
     first, last = epoch_of(steps[0], N) - 1, epoch_of(steps[-1], N)
@@ -62,7 +77,9 @@ def by_linear_programme(
     return -float(solved.fun)
 
 
-def test_delta_nodes_with_bounded_gradients_are_the_linear_programme_over_all_patterns() -> None:
+def test_delta_nodes_with_bounded_gradients_are_the_linear_programme_over_all_patterns() -> (
+    None
+):
     draw = random.Random(20221010)
     bounded = 0
     for _ in range(25):
@@ -70,7 +87,10 @@ def test_delta_nodes_with_bounded_gradients_are_the_linear_programme_over_all_pa
         start = draw.randint(N + 1, 3 * N + 3)
         end = start + draw.randint(0, 4 * N)
         alpha, eta = Fraction(1, draw.randint(2, 9)), Fraction(1, draw.randint(1, 5))
-        smoothness, lipschitz = Fraction(draw.randint(1, 5)), Fraction(draw.randint(1, 30), draw.randint(1, 6))
+        smoothness, lipschitz = (
+            Fraction(draw.randint(1, 5)),
+            Fraction(draw.randint(1, 30), draw.randint(1, 6)),
+        )
         ordering = draw.choice(ORDERINGS)
         jump = 2 * smoothness * eta * N
         largest = max(
@@ -90,36 +110,66 @@ def test_scales(ordering: Ordering) -> None:
     node = (9, 16, Fraction(1, 5), 5)
     g = exactly(gradient_sensitivity(*node, Fraction(3), ordering))
     assert momentum_sensitivity(*node, Fraction(3), ordering) == Fraction(1, 5) * g
-    assert difference_sensitivity(*node, Fraction(1, 7), Fraction(2), ordering) == Fraction(10, 21) * g
+    assert (
+        difference_sensitivity(*node, Fraction(1, 7), Fraction(2), ordering)
+        == Fraction(10, 21) * g
+    )
     assert difference_sensitivity(*node, Fraction(1, 7), Fraction(0), ordering) == 0
     assert drift_sensitivity(*node, Fraction(1, 7), Fraction(0), ordering) == 0
 
 
 def test_shortest_released_nodes_at_which_the_printed_bounds_fail() -> None:
-    assert momentum_sensitivity(9, 16, Fraction(1, 5), 5, ONE, "fresh") == Fraction(64442, 78125)  # 4.124 alpha G
-    assert exactly(momentum_sensitivity(9, 16, Fraction(1, 5), 5, ONE, "once")) < Fraction(4, 5)
-    assert difference_sensitivity(5, 8, Fraction(1, 2), 2, ONE, ONE, "once") == 5  # 4 eta L printed
+    # 4.124 alpha G
+    assert momentum_sensitivity(9, 16, Fraction(1, 5), 5, ONE, "fresh") == Fraction(
+        64442, 78125
+    )
+    assert exactly(
+        momentum_sensitivity(9, 16, Fraction(1, 5), 5, ONE, "once")
+    ) < Fraction(4, 5)
+    # 4 eta L printed
+    assert difference_sensitivity(5, 8, Fraction(1, 2), 2, ONE, ONE, "once") == 5
     for ordering in ORDERINGS:
-        assert 8.68 < float(drift_sensitivity(1, 16, Fraction(1, 4), 4, ONE, ONE, ordering)) < 8.7  # 8 eta L printed
+        # 8 eta L printed
+        assert (
+            8.68
+            < float(drift_sensitivity(1, 16, Fraction(1, 4), 4, ONE, ONE, ordering))
+            < 8.7
+        )
 
 
 def test_a_climb_within_the_range_of_gradients_needs_no_bound() -> None:
 
     def bounded(lipschitz: Fraction | None) -> Fraction:
         return exactly(
-            difference_sensitivity(7, 18, Fraction(1, 3), 3, Fraction(1, 4), ONE, "fresh", lipschitz=lipschitz)
+            difference_sensitivity(
+                7,
+                18,
+                Fraction(1, 3),
+                3,
+                Fraction(1, 4),
+                ONE,
+                "fresh",
+                lipschitz=lipschitz,
+            )
         )
 
-    assert bounded(Fraction(3, 2)) == bounded(None)  # four jumps of 2 L eta N = 3/2 each, inside 4 G = 6
+    # four jumps of 2 L eta N = 3/2 each, inside 4 G = 6
+    assert bounded(Fraction(3, 2)) == bounded(None)
     assert bounded(Fraction(149, 100)) < bounded(None)
 
 
 @for_each(
     ("call", "message"),
     [
-        (lambda: difference_sensitivity(3, 4, ONE, 3, ONE, ONE, "once"), "start must be above N"),
+        (
+            lambda: difference_sensitivity(3, 4, ONE, 3, ONE, ONE, "once"),
+            "start must be above N",
+        ),
         (lambda: drift_sensitivity(3, 2, ONE, 3, ONE, ONE, "once"), "start <= end"),
-        (lambda: drift_sensitivity(1, 2, Fraction(2), 3, ONE, ONE, "once"), "alpha must lie in"),
+        (
+            lambda: drift_sensitivity(1, 2, Fraction(2), 3, ONE, ONE, "once"),
+            "alpha must lie in",
+        ),
     ],
 )
 def test_what_is_no_node_is_refused(call: object, message: str) -> None:

@@ -3,7 +3,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.papers.tran2022.algorithms.composition import compose
-from dpverify.papers.tran2022.trees.tree_aggregation_bounds import compose_count, compose_intervals
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import (
+    compose_count,
+    compose_intervals,
+)
 
 
 @given(st.integers(1, 300), st.integers(0, 300))

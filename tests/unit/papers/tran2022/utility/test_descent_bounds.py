@@ -8,7 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpverify.papers.tran2022.utility.theorem_bounds import attained_gradient, attained_loss, worst_alignment
+from dpverify.papers.tran2022.utility.theorem_bounds import (
+    attained_gradient,
+    attained_loss,
+    worst_alignment,
+)
 from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.numbers import DomainError
 from tests.for_each import for_each
@@ -20,7 +24,9 @@ def test_the_worst_direction_is_that_of_a_circle_of_errors(g: int, e: str) -> No
     around = np.linspace(0.0, 2.0 * math.pi, 100_001)
     momentum = g + error * np.exp(1j * around)
     largest = (-g * momentum.real / np.abs(momentum)).max()
-    assert float(to_number(worst_alignment(Fraction(g), Fraction(e))).float) == pytest.approx(largest, abs=1e-6)
+    assert float(
+        to_number(worst_alignment(Fraction(g), Fraction(e))).float
+    ) == pytest.approx(largest, abs=1e-6)
 
 
 def test_lengths_below_zero_are_refused() -> None:
@@ -28,7 +34,9 @@ def test_lengths_below_zero_are_refused() -> None:
         worst_alignment(Fraction(1), Fraction(-1))
 
 
-def _bowl(start: Fraction, eta: Fraction, steps: int, smooth: Fraction) -> tuple[Fraction, Fraction]:
+def _bowl(
+    start: Fraction, eta: Fraction, steps: int, smooth: Fraction
+) -> tuple[Fraction, Fraction]:
     """Drop and mean gradient of steps towards 0 on L w^2/2."""
     places = [start - eta * t for t in range(steps + 1)]
     drop = smooth * (places[0] ** 2 - places[-1] ** 2) / 2
@@ -43,7 +51,9 @@ def test_a_run_down_a_bowl_has_the_mean_gradient_that_is_said() -> None:
 
 def test_runs_that_do_not_exist_have_no_mean_gradient() -> None:
     with pytest.raises(DomainError, match="no run"):
-        attained_gradient(Fraction(-1), Fraction(1), Fraction(1), Fraction(0), Fraction(1))
+        attained_gradient(
+            Fraction(-1), Fraction(1), Fraction(1), Fraction(0), Fraction(1)
+        )
 
 
 def test_a_step_on_a_quadratic_reaches_the_bound_of_smoothness() -> None:

@@ -28,20 +28,33 @@ def test_rays_of_a_quadrant_and_a_plane() -> None:
 
 def test_rays_decide_what_random_directions_show() -> None:
     rng = np.random.default_rng(3)
-    cone = orders.cone(SPECS.claim("tran2022:theorem-6-rate").statement(variant="amended"))
+    cone = orders.cone(
+        SPECS.claim("tran2022:theorem-6-rate").statement(variant="amended")
+    )
     record = SPECS.claim("tran2022:theorem-6-rate").statement()
     sides = tuple(rates.left_terms(record)), tuple(rates.right_terms(record))
-    decided = all(exponent(sides[0], ray) <= exponent(sides[1], ray) for ray in rays((*sides[0], *sides[1]), cone))
-    directions = [vector(*(int(v) for v in row)) for row in rng.integers(-9, 9, (4000, 3))]
+    decided = all(
+        exponent(sides[0], ray) <= exponent(sides[1], ray)
+        for ray in rays((*sides[0], *sides[1]), cone)
+    )
+    directions = [
+        vector(*(int(v) for v in row)) for row in rng.integers(-9, 9, (4000, 3))
+    ]
     inside = [u for u in directions if all(dot(normal, u) >= 0 for normal in cone)]
     assert len(inside) > 100
-    assert decided == all(exponent(sides[0], u) <= exponent(sides[1], u) for u in inside)
+    assert decided == all(
+        exponent(sides[0], u) <= exponent(sides[1], u) for u in inside
+    )
 
 
 def test_the_cone_is_that_of_the_records_conditions() -> None:
     claim = SPECS.claim("tran2022:theorem-9-rate")
-    growing = {vector(1, 0, 0), vector(0, 1, 0), vector("7/3", "-2/3", "4/3")}  # N, d and T of Theorem 9
-    printed, amended = set(orders.cone(claim.statement())), set(orders.cone(claim.statement(variant="amended")))
+    # N, d and T of Theorem 9
+    growing = {vector(1, 0, 0), vector(0, 1, 0), vector("7/3", "-2/3", "4/3")}
+    printed, amended = (
+        set(orders.cone(claim.statement())),
+        set(orders.cone(claim.statement(variant="amended"))),
+    )
     assert printed == growing
     assert amended == growing | {vector(1, "-1/2", 1)}
     six = set(orders.cone(SPECS.claim("tran2022:theorem-6-rate").statement()))
@@ -49,13 +62,20 @@ def test_the_cone_is_that_of_the_records_conditions() -> None:
 
 
 def test_both_sides_are_read_from_the_record() -> None:
-    first, root, last = vector("-2/3", "1/3", "-2/3"), vector("-1/2", 0, 0), vector(-1, "1/2", -1)
+    first, root, last = (
+        vector("-2/3", "1/3", "-2/3"),
+        vector("-1/2", 0, 0),
+        vector(-1, "1/2", -1),
+    )
     nine = SPECS.claim("tran2022:theorem-9-rate").statement()
     assert rates.right_terms(nine) == {first, root}
     assert rates.left_terms(nine) == {first, root, last}
     six = SPECS.claim("tran2022:theorem-6-rate").statement()
     assert rates.right_terms(six) == {vector("-1/2", "1/4", "-1/2"), root}
-    assert rates.left_terms(six) == rates.right_terms(six) | {vector("-3/2", "1/4", "-1/2"), last}
+    assert rates.left_terms(six) == rates.right_terms(six) | {
+        vector("-3/2", "1/4", "-1/2"),
+        last,
+    }
 
 
 @for_each("text", ["N - d", "(N + d)**2", "min(N, d)", "1/(N + d)", "N**d"])

@@ -20,7 +20,12 @@ PRINTED = [
     "theorem-9-largest-t",
     "theorem-9-display-t",
 ]
-WRONG = ["theorem-6-display-1", "theorem-6-display-t", "theorem-9-k", "theorem-9-alpha-proof"]
+WRONG = [
+    "theorem-6-display-1",
+    "theorem-6-display-t",
+    "theorem-9-k",
+    "theorem-9-alpha-proof",
+]
 IDENTITY = "left\n = right"
 
 
@@ -36,7 +41,9 @@ def test_a_printed_line_is_proved(claim: str) -> None:
 def test_a_line_that_is_no_identity_is_not_proved(claim: str) -> None:
     found = examine(with_chain(SPECS.claim(f"tran2022:{claim}").statement(), IDENTITY))
     assert found.certificate is None
-    assert any("line 2" in problem and "false at" in problem for problem in found.problems), found.problems
+    assert any(
+        "line 2" in problem and "false at" in problem for problem in found.problems
+    ), found.problems
 
 
 @for_each("claim", ["theorem-9-k", "theorem-9-gamma", "abstract-improvement"])
@@ -45,4 +52,7 @@ def test_the_proof_of_a_correction_does_not_prove_what_is_printed(claim: str) ->
     proof = spec.proofs.proofs_of(claim)[0]
     assert proof.variant == "amended"
     assert examine(spec.statement({}, "amended")).certificate is not None
-    assert examine(with_chain(spec.statement(), proof.chain, let=proof.let)).certificate is None
+    assert (
+        examine(with_chain(spec.statement(), proof.chain, let=proof.let)).certificate
+        is None
+    )

@@ -6,7 +6,11 @@ import pytest
 from flint import arb
 
 from dpverify.papers.tran2022.noise.noise_bounds import NodeVariances, noise_variance
-from dpverify.papers.tran2022.reorder.reorder_bias_bounds import GradientMoments, constant_spread, mean_square
+from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (
+    GradientMoments,
+    constant_spread,
+    mean_square,
+)
 from dpverify.papers.tran2022.utility.theorem_bounds import (
     coupling_bound,
     implicit_steps,
@@ -25,12 +29,16 @@ def ramp_gradient(w: float, slope: float, smoothness: float, drop: float) -> flo
 
 
 @for_each(("G", "L", "R"), [(1, "1/4", 5), (2, 3, "1/2"), (1, 1, 100)])
-def test_no_walk_leaves_the_ramp_and_its_gap_is_within_r(G: int, L: str, R: str) -> None:
+def test_no_walk_leaves_the_ramp_and_its_gap_is_within_r(
+    G: int, L: str, R: str
+) -> None:
     distance = 3.0
     slope = float(travel_bound(Fraction(G), Fraction(L), Fraction(R), arb(distance)))
     assert 0 < slope <= G
     grid = np.linspace(-distance - slope / float(Fraction(L)) - 1, 0, 200001)
-    gradient = np.array([ramp_gradient(w, slope, float(Fraction(L)), distance) for w in grid])
+    gradient = np.array(
+        [ramp_gradient(w, slope, float(Fraction(L)), distance) for w in grid]
+    )
     assert np.trapezoid(gradient, grid) <= float(Fraction(R)) * (1 + 1e-6)
     assert (gradient[grid >= -distance] == slope).all()
 
@@ -60,8 +68,13 @@ def test_the_noisy_walk_keeps_the_gradient_that_the_bound_says() -> None:
 def test_least_spread_is_below_the_exact_law(N: int, T: int) -> None:
     gamma = Fraction(math.isqrt(10**12 * N // T) + 1, 10**6)
     later = Fraction(4 * T, N) * Fraction(math.log2(N))
-    nodes = NodeVariances(48 * Fraction(math.log2(N)), 16 * later, Fraction(0), Fraction(0))
-    exact = [float(to_ball(to_value(noise_variance(t, N, Fraction(1, N), gamma, nodes)))) for t in range(1, T + 1)]
+    nodes = NodeVariances(
+        48 * Fraction(math.log2(N)), 16 * later, Fraction(0), Fraction(0)
+    )
+    exact = [
+        float(to_ball(to_value(noise_variance(t, N, Fraction(1, N), gamma, nodes))))
+        for t in range(1, T + 1)
+    ]
     harmonic = T / sum(1 / math.sqrt(v) for v in exact)
     assert float(least_spread(N, T, ONE, arb(1))) <= harmonic * (1 + 1e-9)
 
@@ -97,7 +110,9 @@ def test_premise_the_weighted_distance_from_the_anchors(N: int) -> None:
 @for_each("N", [2, 3, 8, 21])
 def test_premise_the_sampling_error_of_the_momentum(N: int) -> None:
     for t in (1, N, 2 * N + 1, 7 * N):
-        exact = mean_square("momentum", t, N, Fraction(1, N), Fraction(1, 2), constant_spread(ONE))
+        exact = mean_square(
+            "momentum", t, N, Fraction(1, N), Fraction(1, 2), constant_spread(ONE)
+        )
         assert float(to_ball(to_value(exact))) <= 1 / (2 * N - 1) + 1e-12
 
 
@@ -105,10 +120,18 @@ def test_premise_the_sampling_error_of_the_momentum(N: int) -> None:
 def test_premise_the_sampling_error_of_the_estimate(N: int, T: int) -> None:
     x = math.sqrt(N / T)
     gamma, change = Fraction(math.isqrt(10**12 * N // T), 10**6), Fraction(1, 3)
-    spreads = (constant_spread(ONE), lambda _: GradientMoments(ONE, Fraction(0), change**2))
+    spreads = (
+        constant_spread(ONE),
+        lambda _: GradientMoments(ONE, Fraction(0), change**2),
+    )
     for spread, moved in zip(spreads, (0.0, float(change)), strict=True):
-        squares = (mean_square("estimate", t, N, Fraction(1, N), gamma, spread) for t in range(1, T + 1))
-        mean = sum(math.sqrt(float(to_ball(to_value(square)))) for square in squares) / T
+        squares = (
+            mean_square("estimate", t, N, Fraction(1, N), gamma, spread)
+            for t in range(1, T + 1)
+        )
+        mean = (
+            sum(math.sqrt(float(to_ball(to_value(square)))) for square in squares) / T
+        )
         assert mean <= 3.5 * math.sqrt(x / N) + 1.1 * moved / math.sqrt(N * x)
 
 
@@ -117,5 +140,7 @@ def test_premise_the_count_of_theorem_6() -> None:
         for T in range(1, 200):
             low = N.bit_length() - 1
             for depth in (T.bit_length() - 1, T.bit_length()):
-                count = (min(depth, low) + 1) * Fraction(T, N) + sum(T >> j for j in range(low + 1, depth + 1))
+                count = (min(depth, low) + 1) * Fraction(T, N) + sum(
+                    T >> j for j in range(low + 1, depth + 1)
+                )
                 assert count <= (low + 3) * Fraction(T, N)

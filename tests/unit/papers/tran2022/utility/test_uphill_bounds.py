@@ -44,7 +44,9 @@ def test_a_mean_far_from_zero_is_followed() -> None:
 def test_the_walk_keeps_its_gradient_as_the_noise_vanishes() -> None:
     for steps in (2**100, 2**140):
         left = uphill_bound("fresh", steps, noise_variance_1(steps))
-        again = uphill_bound("once", steps, noise_variance_2(steps, Fraction(1), Fraction(1, 100)))
+        again = uphill_bound(
+            "once", steps, noise_variance_2(steps, Fraction(1), Fraction(1, 100))
+        )
         assert float(MEAN) * 0.99 < float(left) < float(MEAN)
         assert float(MEAN) * 0.99 < float(again) < float(MEAN)
     assert uphill_bound("fresh", 100, noise_variance_1(100)) == 0

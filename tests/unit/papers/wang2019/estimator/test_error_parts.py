@@ -22,13 +22,23 @@ def test_mean_squares_of_start_sampling_and_noise_are_those_of_runs() -> None:
     )  # fmt: skip
     squares = np.empty((runs, steps))
     for seed in range(runs):
-        run = DpSrm(ExampleGradients(_alternating), RUN.examples, np.zeros(3), numbers, seed=seed)
+        run = DpSrm(
+            ExampleGradients(_alternating),
+            RUN.examples,
+            np.zeros(3),
+            numbers,
+            seed=seed,
+        )
         for t in range(steps):
             run.advance(1)
             squares[seed, t] = float(run.v @ run.v)
     for t in range(steps):
         parts = error_parts(t, RUN)
-        exact = float(sum((parts[name].attained for name in PARTS if name != "drift"), Fraction(0)))
+        exact = float(
+            sum(
+                (parts[name].attained for name in PARTS if name != "drift"), Fraction(0)
+            )
+        )
         error = squares[:, t].std(ddof=1) / math.sqrt(runs)
         assert abs(squares[:, t].mean() - exact) < 5.0 * error
         assert error < 0.04 * exact

@@ -10,7 +10,14 @@ import pytest
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.search.exhaustive_check import OnsetCheck
 from dpverify.ledger.load import load_specs
-from dpverify.papers.wang2019.accounting.onset import OnsetSetting, best_beta, bound, needed_cost, onsets, printed_cost
+from dpverify.papers.wang2019.accounting.onset import (
+    OnsetSetting,
+    best_beta,
+    bound,
+    needed_cost,
+    onsets,
+    printed_cost,
+)
 from dpverify.papers.wang2019.utility.checks.onset import CHECKS
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.report.pages.figures import caption, svg
@@ -49,9 +56,13 @@ def test_noise_as_printed_at_the_best_beta_and_as_needed() -> None:
     costs = 14.0 * (ratio / (1.0 - betas) + 1.0) / (betas * 0.7)
     assert printed_cost(cell) == pytest.approx(costs.min(), rel=1e-6)
     assert betas[costs.argmin()] == pytest.approx(best_beta(cell), abs=1e-3)
-    assert epsilon_of(2.0 / math.sqrt(needed_cost(cell)), 1e-5) == pytest.approx(0.7, rel=1e-9)
+    assert epsilon_of(2.0 / math.sqrt(needed_cost(cell)), 1e-5) == pytest.approx(
+        0.7, rel=1e-9
+    )
     c = bound(printed_cost, 1e5, cell) * 3.0 / 17.0
     assert c**3 == pytest.approx(3 * printed_cost(cell) * 7.0 / 1e10)
     assert bound(printed_cost, 10, cell) == math.inf, "no accuracy below G"
-    assert bound(printed_cost, 1e5, cell._replace(drop=1e-7)) == math.inf, "a first batch above n"
+    assert bound(printed_cost, 1e5, cell._replace(drop=1e-7)) == math.inf, (
+        "a first batch above n"
+    )
     assert onsets(cell).needed < onsets(cell).corrected

@@ -6,9 +6,21 @@ import numpy as np
 import pytest
 
 from dpverify.kernels.check import ArgumentError
-from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu, sr_sum_of_squares, values_of_places
-from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
-from dpverify.papers.tran2022.accounting.algorithm_2_sums import Squares, largest_sum, pattern_sum, read_nodes
+from dpverify.papers.tran2022.accounting.algorithm_2.accountant import (
+    sr_nsgd_mu,
+    sr_sum_of_squares,
+    values_of_places,
+)
+from dpverify.papers.tran2022.accounting.algorithm_2.nodes import (
+    NodeSensitivities,
+    pattern_value,
+)
+from dpverify.papers.tran2022.accounting.algorithm_2_sums import (
+    Squares,
+    largest_sum,
+    pattern_sum,
+    read_nodes,
+)
 from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.scales import Scales
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
@@ -39,19 +51,41 @@ def in_floats(T: int, N: int, s: Squares) -> NodeSensitivities:
 @for_each("N", [1, 2, 3, 5, 8, 11])
 def test_the_rules_give_the_nodes_that_algorithm_4_reads(N: int) -> None:
     for T in (*range(1, 4 * N + 2), 61):
-        nodes, sensitivities = read_nodes(T, N), NodeSensitivities(T, N, 1.0, 1.0, 1.0, 1.0, 1.0)
-        every = [(begin, k) for k in range(T.bit_length()) for begin in range(0, T - (1 << k) + 1, 1 << k)]
+        nodes, sensitivities = (
+            read_nodes(T, N),
+            NodeSensitivities(T, N, 1.0, 1.0, 1.0, 1.0, 1.0),
+        )
+        every = [
+            (begin, k)
+            for k in range(T.bit_length())
+            for begin in range(0, T - (1 << k) + 1, 1 << k)
+        ]
         for family, place in (("G", 0), ("Delta", 1), ("r", 2)):
-            found = {(begin + 1, begin + (1 << k)) for begin, k in every if sensitivities.node(begin, k)[place] > 0.0}
+            found = {
+                (begin + 1, begin + (1 << k))
+                for begin, k in every
+                if sensitivities.node(begin, k)[place] > 0.0
+            }
             assert found == nodes[family], (T, family)
 
 
 @for_each(("T", "N"), [(40, 5), (17, 8), (9, 12)])
 def test_nodes_that_are_read_are_drawn_and_those_are_in_the_box(T: int, N: int) -> None:
-    every = {(t - (1 << k) + 1, t) for t in range(1, T + 1) for k in range(t.bit_length()) if t % (1 << k) == 0}
-    layout, box = tape_layout(N, T).tolist(), {"G": every, "Delta": {node for node in every if node[0] > N}, "r": every}
+    every = {
+        (t - (1 << k) + 1, t)
+        for t in range(1, T + 1)
+        for k in range(t.bit_length())
+        if t % (1 << k) == 0
+    }
+    layout, box = (
+        tape_layout(N, T).tolist(),
+        {"G": every, "Delta": {node for node in every if node[0] > N}, "r": every},
+    )
     names = ("G", "Delta", "r")
-    rows = {name: {(y, z) for family, y, z in layout if names[family] == name} for name in names}
+    rows = {
+        name: {(y, z) for family, y, z in layout if names[family] == name}
+        for name in names
+    }
     for name, nodes in read_nodes(T, N).items():
         assert nodes <= rows[name] <= box[name]
 
@@ -69,7 +103,9 @@ def test_values_of_patterns_and_places_are_exact() -> None:
         visits = [begin + int(rng.integers(1, N + 1)) for begin in range(0, T, N)]
         pattern = [t for t in visits if t <= T]
         want = float(pattern_sum(N, alpha, squares, nodes, pattern))
-        assert pattern_value(sensitivities, float(alpha), pattern) == pytest.approx(want, rel=1e-12)
+        assert pattern_value(sensitivities, float(alpha), pattern) == pytest.approx(
+            want, rel=1e-12
+        )
 
 
 @for_each("ordering", ORDERINGS)
@@ -87,7 +123,10 @@ def test_bounds_agree_with_trying_all_patterns(seed: int, ordering: Ordering) ->
         got = sr_sum_of_squares(sensitivities, float(alpha), ordering)
         assert got.lower <= want <= got.upper, (T, N, squares)
         visits, late = 1 if ordering == "once" else 2, sensitivities.delta_late
-        if visits * late <= sensitivities.delta_most or late == sensitivities.delta_most == 0.0:
+        if (
+            visits * late <= sensitivities.delta_most
+            or late == sensitivities.delta_most == 0.0
+        ):
             assert got.exact
         if got.exact:
             assert got.upper <= got.lower * (1 + 1e-10)
@@ -95,12 +134,16 @@ def test_bounds_agree_with_trying_all_patterns(seed: int, ordering: Ordering) ->
 
 
 def parameters(T: int, N: int, **changes: float | str | Scales) -> SrParameters:
-    base = SrParameters(T, alpha=1 / N, gamma=0.5, eta=1 / math.sqrt(N * T), sigma=2.0, lipschitz=1.5)
+    base = SrParameters(
+        T, alpha=1 / N, gamma=0.5, eta=1 / math.sqrt(N * T), sigma=2.0, lipschitz=1.5
+    )
     return replace(base, **changes)  # type: ignore[arg-type]  # fields by name
 
 
 def test_mu_goes_as_one_over_sigma_and_agrees_with_the_definition() -> None:
-    one, two = (sr_nsgd_mu(parameters(14, 5, sigma=sigma), 5, 0.75) for sigma in (1.0, 2.0))
+    one, two = (
+        sr_nsgd_mu(parameters(14, 5, sigma=sigma), 5, 0.75) for sigma in (1.0, 2.0)
+    )
     assert one.exact
     assert one.upper == pytest.approx(2 * two.upper, rel=1e-11)
     s = parameters(14, 5, sigma=1.0)
@@ -113,19 +156,26 @@ def test_mu_goes_as_one_over_sigma_and_agrees_with_the_definition() -> None:
 def test_noise_of_any_size_only_scales() -> None:
     want = sr_nsgd_mu(parameters(60, 7, sigma=1.0), 7, 1.0).upper
     for sigma in (1e-200, 1e200):
-        assert sr_nsgd_mu(parameters(60, 7, sigma=sigma), 7, 1.0).upper * sigma == pytest.approx(want, rel=1e-11)
+        assert sr_nsgd_mu(
+            parameters(60, 7, sigma=sigma), 7, 1.0
+        ).upper * sigma == pytest.approx(want, rel=1e-11)
 
 
 @for_each("ordering", ORDERINGS)
 @for_each("alpha", [1e-9, 1e-5, 1e-2, 1.0])
 def test_large_runs_are_bounded_closely(alpha: float, ordering: Ordering) -> None:
-    bounds = sr_nsgd_mu(parameters(10**7, 10**5, alpha=alpha, ordering=ordering), 10**5, 1.0)
+    bounds = sr_nsgd_mu(
+        parameters(10**7, 10**5, alpha=alpha, ordering=ordering), 10**5, 1.0
+    )
     assert bounds.ratio**2 <= 1.015
 
 
 @for_each(("T", "N"), [(150_000, 100_000), (99, 10**5), (10**9, 3), (4001, 2000)])
 def test_sizes_that_are_no_multiples(T: int, N: int) -> None:
-    fresh, once = (sr_nsgd_mu(parameters(T, N, ordering=ordering), N, 1.0) for ordering in ORDERINGS)
+    fresh, once = (
+        sr_nsgd_mu(parameters(T, N, ordering=ordering), N, 1.0)
+        for ordering in ORDERINGS
+    )
     assert fresh.ratio**2 <= 1.015
     assert once.lower <= fresh.upper
 
@@ -138,11 +188,15 @@ def test_a_billion_steps() -> None:
 
 def test_no_noise_is_no_privacy() -> None:
     assert sr_nsgd_mu(parameters(10, 5, sigma=0.0), 5, 1.0).lower == math.inf
-    assert sr_nsgd_mu(parameters(10, 1), 1, 1.0).lower == math.inf  # log2(1) = 0 in the printed V
+    # log2(1) = 0 in the printed V
+    assert sr_nsgd_mu(parameters(10, 1), 1, 1.0).lower == math.inf
     without = Scales(1.0, 0.0, 0.0, 1.0, 1.0)
     assert sr_nsgd_mu(parameters(10, 5, scales=without), 5, 1.0).lower == math.inf
-    assert sr_nsgd_mu(parameters(10, 5, scales=without), 5, 0.0).upper < math.inf  # L = 0: nothing moves
-    assert sr_nsgd_mu(parameters(10, 5, scales=without, eta=0.0), 5, 1.0).upper < math.inf
+    # L = 0: nothing moves
+    assert sr_nsgd_mu(parameters(10, 5, scales=without), 5, 0.0).upper < math.inf
+    assert (
+        sr_nsgd_mu(parameters(10, 5, scales=without, eta=0.0), 5, 1.0).upper < math.inf
+    )
 
 
 def test_arguments_are_checked() -> None:
@@ -151,7 +205,9 @@ def test_arguments_are_checked() -> None:
     with pytest.raises(ArgumentError, match="blocks"):
         sr_nsgd_mu(replace(parameters(10**15, 10**7), alpha=1.0), 10**7, 1.0)
     with pytest.raises(ArgumentError, match="accuracy"):
-        sr_sum_of_squares(NodeSensitivities(10, 5, 1.0, 1.0, 1.0, 1.0, 1.0), 0.5, accuracy=1.0)
+        sr_sum_of_squares(
+            NodeSensitivities(10, 5, 1.0, 1.0, 1.0, 1.0, 1.0), 0.5, accuracy=1.0
+        )
 
 
 @for_each("fault", ["no level limit", "delta from the first step", "g twice"])

@@ -10,7 +10,10 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022.accounting.algorithm_2 import accountant
-from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu, sr_sum_of_squares
+from dpverify.papers.tran2022.accounting.algorithm_2.accountant import (
+    sr_nsgd_mu,
+    sr_sum_of_squares,
+)
 from dpverify.papers.tran2022.accounting.algorithm_2.long import (
     FreeBlocks,
     is_long,
@@ -18,14 +21,22 @@ from dpverify.papers.tran2022.accounting.algorithm_2.long import (
     long_run,
     pairs_above,
 )
-from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
+from dpverify.papers.tran2022.accounting.algorithm_2.nodes import (
+    NodeSensitivities,
+    pattern_value,
+)
 from dpverify.papers.tran2022.accounting.algorithm_2.pairs import most_of_pairs
 from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 from tests.for_each import for_each
 
 
 def run_of(
-    N: int, T: int, g: float = 0.25, late: float = 1.0, most: float = 50.0, drift: float = 1.0
+    N: int,
+    T: int,
+    g: float = 0.25,
+    late: float = 1.0,
+    most: float = 50.0,
+    drift: float = 1.0,
 ) -> NodeSensitivities:
     return NodeSensitivities(T, N, 20 * g, g, late, most, drift / N**2)
 
@@ -42,7 +53,11 @@ def run_of(
     ],
 )
 def test_bounds_hold_the_dynamic_programme_s(
-    N: int, epochs: int, scaled: float, numbers: tuple[float, float, float, float], close: float
+    N: int,
+    epochs: int,
+    scaled: float,
+    numbers: tuple[float, float, float, float],
+    close: float,
 ) -> None:
     run, alpha = run_of(N, epochs * N + N // 3, *numbers), scaled / N
     assert is_long(run, alpha)
@@ -73,19 +88,37 @@ def pair_value(free: FreeBlocks, visits: tuple[int, int]) -> float:
             end = (node + 1) << level
             here = [t for t in visits if (t - 1) >> level == node]
             weights = [math.exp(log_decay * (end - t)) for t in here]
-            drifts = sum(w * ((t - 1) % free.N) for w, t in zip(weights, here, strict=True))
-            total += free.one * sum(weights) ** 2 + (free.sensitivities.drift * drifts**2 if node % 2 == 0 else 0.0)
+            drifts = sum(
+                w * ((t - 1) % free.N) for w, t in zip(weights, here, strict=True)
+            )
+            total += free.one * sum(weights) ** 2 + (
+                free.sensitivities.drift * drifts**2 if node % 2 == 0 else 0.0
+            )
     return total
 
 
 def test_pairs_are_chosen_as_well_as_any_choice() -> None:
     rng = np.random.default_rng(1)
-    base, above, below = rng.uniform(0, 2, 8), rng.uniform(0, 2, 8), rng.uniform(-1, 1, 4)
+    base, above, below = (
+        rng.uniform(0, 2, 8),
+        rng.uniform(0, 2, 8),
+        rng.uniform(-1, 1, 4),
+    )
     for N in (11, 12, 13):
-        single = [most_of_pairs(b, 1, N, 2, base, above, below, 1.0) for b in range(1, 11)]
-        sets = (c for c in itertools.product((0, 1), repeat=10) if not any(a and b for a, b in itertools.pairwise(c)))
-        best = max(sum(v for v, taken in zip(single, c, strict=True) if taken) for c in sets)
-        assert most_of_pairs(1, 10, N, 2, base, above, below, 1.0) == pytest.approx(best)
+        single = [
+            most_of_pairs(b, 1, N, 2, base, above, below, 1.0) for b in range(1, 11)
+        ]
+        sets = (
+            c
+            for c in itertools.product((0, 1), repeat=10)
+            if not any(a and b for a, b in itertools.pairwise(c))
+        )
+        best = max(
+            sum(v for v, taken in zip(single, c, strict=True) if taken) for c in sets
+        )
+        assert most_of_pairs(1, 10, N, 2, base, above, below, 1.0) == pytest.approx(
+            best
+        )
 
 
 @for_each(("N", "epochs"), [(1100, 3000), (1031, 5000), (1040, 900)])
@@ -93,7 +126,9 @@ def test_the_lower_bound_is_a_pattern_s(N: int, epochs: int) -> None:
     run, alpha = run_of(N, epochs * N), 1 / N
     free = FreeBlocks(run, alpha)
     boundaries = np.arange(41, epochs - 3, 2, dtype=np.int64)
-    visits = np.sort(np.concatenate([boundaries * N - (1 << free.lowest) + 1, boundaries * N + 1]))
+    visits = np.sort(
+        np.concatenate([boundaries * N - (1 << free.lowest) + 1, boundaries * N + 1])
+    )
     value = pattern_value(run, alpha, visits.tolist())
     assert 0.97 * value < least_of_pairs(free, 41) <= value
 
@@ -105,10 +140,13 @@ def test_very_long_runs_are_bounded_closely_and_others_still_refused() -> None:
     assert mu.ratio < 1.008
     assert 0.9 < mu.lower < mu.upper < 1.1
     with pytest.raises(ArgumentError, match="blocks of different content"):
-        sr_nsgd_mu(SrParameters(T, 1.0, eta * N, eta, 1.0, 1.0), N, 1.0)  # alpha = 1 is for short runs
+        # alpha = 1 is for short runs
+        sr_nsgd_mu(SrParameters(T, 1.0, eta * N, eta, 1.0, 1.0), N, 1.0)
 
 
-def test_long_bounds_are_not_taken_where_they_are_too_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_bounds_are_not_taken_where_they_are_too_wide(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(accountant, "MANY_BLOCKS", 100)
     run = run_of(1025, 1025 * 700)
     close = sr_sum_of_squares(run, 1 / 1025, accuracy=1.01)

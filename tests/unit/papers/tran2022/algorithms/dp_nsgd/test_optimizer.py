@@ -23,7 +23,11 @@ from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import (
 )
 from dpverify.papers.tran2022.algorithms.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.scales import levels, printed_v
-from dpverify.papers.tran2022.algorithms.tree_noise.literal import UndrawnNodeError, nodes_of_tape, noise_from_nodes
+from dpverify.papers.tran2022.algorithms.tree_noise.literal import (
+    UndrawnNodeError,
+    nodes_of_tape,
+    noise_from_nodes,
+)
 from dpverify.shared_types import Ordering
 from tests.for_each import for_each
 
@@ -45,7 +49,9 @@ def pull_index(w: Vector, n: int) -> Vector:
     return found
 
 
-def run(parameters: Parameters = BASE, seed: int = 0, tape: Tape | None = None) -> DpNsgd:
+def run(
+    parameters: Parameters = BASE, seed: int = 0, tape: Tape | None = None
+) -> DpNsgd:
     made = DpNsgd(pull, X, Y, START, parameters, seed=seed, tape=tape, keep=True)
     made.advance()
     return made
@@ -76,20 +82,36 @@ def plain_numpy(parameters: Parameters, noise: Matrix, seed: int = 0) -> Matrix:
 
 @for_each("ordering", ["fresh", "once"])
 @for_each("alpha", [1.0, 0.3, 0.01])
-def test_without_noise_it_is_normalized_sgd_with_momentum(alpha: float, ordering: Ordering) -> None:
+def test_without_noise_it_is_normalized_sgd_with_momentum(
+    alpha: float, ordering: Ordering
+) -> None:
     parameters = replace(BASE, sigma=0.0, alpha=alpha, ordering=ordering)
-    assert np.allclose(run(parameters).iterates, plain_numpy(parameters, np.zeros((100, 3))), rtol=0, atol=1e-12)
+    assert np.allclose(
+        run(parameters).iterates,
+        plain_numpy(parameters, np.zeros((100, 3))),
+        rtol=0,
+        atol=1e-12,
+    )
 
 
 @for_each("ordering", ["fresh", "once"])
-def test_with_noise_it_is_the_box_with_all_nodes_drawn_in_advance(ordering: Ordering) -> None:
-    parameters, tape = replace(BASE, ordering=ordering), normal_tape(generator(5), 100, 3)
+def test_with_noise_it_is_the_box_with_all_nodes_drawn_in_advance(
+    ordering: Ordering,
+) -> None:
+    parameters, tape = (
+        replace(BASE, ordering=ordering),
+        normal_tape(generator(5), 100, 3),
+    )
     depth = levels(100)
     scale = 4 * 0.2 * 2.0 * 0.5 * math.sqrt(printed_v(7, 100, depth))
     made = run(parameters, tape=tape)
     assert made.node_deviation == pytest.approx(scale, rel=1e-14)
-    noise = noise_from_nodes(nodes_of_tape(tape, depth=depth, scale=scale), 100, depth=depth, alpha=0.2)
-    assert np.allclose(made.iterates, plain_numpy(parameters, noise), rtol=0, atol=1e-11)
+    noise = noise_from_nodes(
+        nodes_of_tape(tape, depth=depth, scale=scale), 100, depth=depth, alpha=0.2
+    )
+    assert np.allclose(
+        made.iterates, plain_numpy(parameters, noise), rtol=0, atol=1e-11
+    )
 
 
 @for_each(
@@ -111,7 +133,9 @@ def test_jitted_callable_and_tape_give_the_same_bits(parameters: Parameters) -> 
     assert jitted.iterates.shape == (parameters.steps + 1, 3)
     tape = normal_tape(generator(3, 1), parameters.steps, 3)
     assert np.array_equal(run(parameters, seed=3, tape=tape).iterates, jitted.iterates)
-    again = DpNsgdCallable(pull_index, 7, START, parameters, seed=3, tape=tape, keep=True)
+    again = DpNsgdCallable(
+        pull_index, 7, START, parameters, seed=3, tape=tape, keep=True
+    )
     again.advance()
     assert np.array_equal(again.iterates, jitted.iterates)
 
@@ -164,7 +188,8 @@ def test_an_interruption_inside_a_gradient_can_be_resumed() -> None:
 
     def interrupted(w: Vector, n: int) -> Vector:
         calls.append(n)
-        if len(calls) in (1, 15, 40):  # the first step, the first of an epoch, and one inside
+        # the first step, the first of an epoch, and one inside
+        if len(calls) in (1, 15, 40):
             raise KeyboardInterrupt
         return pull_index(w, n)
 
@@ -179,14 +204,21 @@ def test_an_interruption_inside_a_gradient_can_be_resumed() -> None:
 
 def test_every_step_has_length_eta_and_every_epoch_all_examples() -> None:
     made = run()
-    assert np.allclose(np.linalg.norm(np.diff(made.iterates, axis=0), axis=1), BASE.eta, rtol=1e-12)
+    assert np.allclose(
+        np.linalg.norm(np.diff(made.iterates, axis=0), axis=1), BASE.eta, rtol=1e-12
+    )
     seen: list[int] = []
     DpNsgdCallable(lambda w, n: seen.append(n) or w, 7, START, BASE).advance()  # type: ignore[func-returns-value]  # a spy
     for q in range(14):
         assert sorted(seen[7 * q : 7 * q + 7]) == list(range(7))
     assert seen[:7] != seen[7:14]
     seen.clear()
-    DpNsgdCallable(lambda w, n: seen.append(n) or w, 7, START, replace(BASE, ordering="once")).advance()  # type: ignore[func-returns-value]  # a spy
+
+    def spy(w: np.ndarray, n: int) -> np.ndarray:
+        seen.append(n)
+        return w
+
+    DpNsgdCallable(spy, 7, START, replace(BASE, ordering="once")).advance()
     assert seen == (seen[:7] * 15)[:100]
 
 
@@ -199,7 +231,9 @@ def test_a_momentum_of_length_zero_moves_nothing() -> None:
 @for_each("size", [1e-310, 1e-200, 1e200])
 def test_very_small_and_large_gradients_have_a_direction(size: float) -> None:
     once = replace(BASE, steps=1, sigma=0.0)
-    made = DpNsgdCallable(lambda w, n: np.array([3 * size, -4 * size]), 2, np.zeros(2), once)
+    made = DpNsgdCallable(
+        lambda w, n: np.array([3 * size, -4 * size]), 2, np.zeros(2), once
+    )
     with np.errstate(over="ignore"):
         made.advance()
     assert np.allclose(made.w, [-0.6 * BASE.eta, 0.8 * BASE.eta], rtol=1e-9)
@@ -207,10 +241,19 @@ def test_very_small_and_large_gradients_have_a_direction(size: float) -> None:
 
 def test_smallest_run() -> None:
     parameters = Parameters(steps=1, alpha=1.0, eta=0.5, sigma=1.0, lipschitz=1.0)
-    made = DpNsgd(pull, np.ones((1, 1)), np.ones(1), np.array([2.0]), parameters, tape=np.array([[-1.0]]), keep=True)
+    made = DpNsgd(
+        pull,
+        np.ones((1, 1)),
+        np.ones(1),
+        np.array([2.0]),
+        parameters,
+        tape=np.array([[-1.0]]),
+        keep=True,
+    )
     made.advance()
     assert made.node_deviation == 4.0
-    assert made.iterates.tolist() == [[2.0], [2.5]]  # gradient 1, noise -4: the sign flips
+    # gradient 1, noise -4: the sign flips
+    assert made.iterates.tolist() == [[2.0], [2.5]]
 
 
 def test_jitted_step_is_its_python_body() -> None:
@@ -233,7 +276,9 @@ def test_jitted_run_is_its_python_body() -> None:
     for steps in (module.run_steps, python_of(module.run_steps)):
         made = DpNsgd(pull, X, Y, START, BASE, keep=True)
         order, numbers, state = made._order, made._numbers, made._state
-        failed = steps(pull, X, Y, 1, 100, order, made._words, made._tape, numbers, state)
+        failed = steps(
+            pull, X, Y, 1, 100, order, made._words, made._tape, numbers, state
+        )
         assert failed == 0
         results.append(made.iterates)
     assert np.array_equal(results[0], results[1])
@@ -271,23 +316,39 @@ def too_few(w: Vector, out: Vector) -> None:
 
 
 def test_a_gradient_that_is_not_finite_is_named() -> None:
-    with pytest.raises(ArgumentError, match=r"got gradient=nan in coordinate 1 for example \d at step 1"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"got gradient=nan in coordinate 1 for example \d at step 1",
+    ):
         DpNsgd(leave_out, X, Y, START, BASE).advance()
     rows = np.array([[0.0], [2.0], [0.0]])
     made = DpNsgd(explode, rows, np.ones(3), np.ones(2), replace(BASE, sigma=0.0))
     with pytest.raises(
-        ArgumentError, match=r"finite number into every coordinate, got gradient=inf in coordinate 1 for example 1"
+        ArgumentError,
+        match=r"finite number into every coordinate, got gradient=inf in coordinate 1 for example 1",
     ):
         made.advance()
     assert made.t < 3
     assert np.isfinite(made.w).all()
-    with np.errstate(over="ignore"), pytest.raises(ArgumentError, match="momentum must stay finite"):
-        DpNsgdCallable(lambda w, n: np.full(2, 1.7e308), 1, np.zeros(2), replace(BASE, sigma=1e308, v=1e100)).advance()
+    with (
+        np.errstate(over="ignore"),
+        pytest.raises(ArgumentError, match="momentum must stay finite"),
+    ):
+        DpNsgdCallable(
+            lambda w, n: np.full(2, 1.7e308),
+            1,
+            np.zeros(2),
+            replace(BASE, sigma=1e308, v=1e100),
+        ).advance()
 
 
-@pytest.mark.skipif(python_of(pull) is pull, reason="the jit is switched off: nothing is compiled")
+@pytest.mark.skipif(
+    python_of(pull) is pull, reason="the jit is switched off: nothing is compiled"
+)
 def test_a_gradient_that_does_not_compile_is_one_clear_error() -> None:
-    with pytest.raises(ArgumentError, match=r"gradient must compile as \(w, x_row, y, out\)"):
+    with pytest.raises(
+        ArgumentError, match=r"gradient must compile as \(w, x_row, y, out\)"
+    ):
         DpNsgd(too_few, X, Y, START, BASE).advance()  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(ArgumentError, match="gradient must be a kernel"):
         DpNsgd(python_of(pull), X, Y, START, BASE)
@@ -324,11 +385,16 @@ def test_bad_data(x: Matrix, y: Vector, start: Vector, text: str) -> None:
 
 
 def test_bad_sizes() -> None:
-    with pytest.raises(ArgumentError, match=r"steps and dimension and examples must fit in memory"):
+    with pytest.raises(
+        ArgumentError, match=r"steps and dimension and examples must fit in memory"
+    ):
         DpNsgd(pull, X, Y, START, replace(BASE, steps=10**14), keep=True)
     with pytest.raises(ArgumentError, match=r"tape must have shape \(100, 3\)"):
         DpNsgd(pull, X, Y, START, BASE, tape=np.zeros((99, 3)))
-    with pytest.raises(ArgumentError, match="steps must be an integer, at least 0 and at most 100, got steps=101"):
+    with pytest.raises(
+        ArgumentError,
+        match="steps must be an integer, at least 0 and at most 100, got steps=101",
+    ):
         DpNsgd(pull, X, Y, START, BASE).advance(101)
     with pytest.raises(ArgumentError, match="examples must be an integer, at least 1"):
         DpNsgdCallable(pull_index, 0, START, BASE)
@@ -354,8 +420,12 @@ def test_bad_parameters(change: dict[str, object], text: str) -> None:
 
 def test_depth_and_v() -> None:
     assert (
-        BASE.node_deviation(7) == replace(BASE, depth=7).node_deviation(7) == replace(BASE, depth=20).node_deviation(7)
+        BASE.node_deviation(7)
+        == replace(BASE, depth=7).node_deviation(7)
+        == replace(BASE, depth=20).node_deviation(7)
     )
     assert replace(BASE, v=Fraction(1, 4)).node_deviation(7) == 4 * 0.2 * 2.0 * 0.5 / 2
-    with pytest.raises(UndrawnNodeError, match=r"node \[1, 64\] is used at step t=64 but never drawn"):
+    with pytest.raises(
+        UndrawnNodeError, match=r"node \[1, 64\] is used at step t=64 but never drawn"
+    ):
         replace(BASE, depth=6)

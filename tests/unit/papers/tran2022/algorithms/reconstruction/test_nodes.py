@@ -22,12 +22,21 @@ from tests.for_each import for_each
 @for_each("steps", [1, 2, 3, 4, 7, 8, 9, 100])
 def test_rows_are_all_dyadic_intervals_once(steps: int) -> None:
     intervals = node_intervals(steps)
-    expected = {(a * 2**b + 1, (a + 1) * 2**b) for b in range(8) for a in range(steps) if (a + 1) * 2**b <= steps}
+    expected = {
+        (a * 2**b + 1, (a + 1) * 2**b)
+        for b in range(8)
+        for a in range(steps)
+        if (a + 1) * 2**b <= steps
+    }
     assert len(intervals) == node_count(steps) == len(expected) < 2 * steps
     assert {(int(y), int(z)) for y, z in intervals} == expected
     for row, (y, z) in enumerate(intervals):
         b = int(z - y + 1).bit_length() - 1
-        assert row == first_rows(steps)[b] + ((y - 1) >> b) == node_row(b, int(y - 1) >> b, steps)
+        assert (
+            row
+            == first_rows(steps)[b] + ((y - 1) >> b)
+            == node_row(b, int(y - 1) >> b, steps)
+        )
 
 
 def test_nodes_are_weighted_sums_of_leaves() -> None:
@@ -36,7 +45,10 @@ def test_nodes_are_weighted_sums_of_leaves() -> None:
     for row, (y, z) in enumerate(node_intervals(13)):
         expected = sum(0.7 ** (z - t) * leaves[t - 1] for t in range(y, z + 1))
         assert np.allclose(made[row], expected, rtol=0, atol=1e-14)
-    assert np.array_equal(nodes_of_leaves(leaves, alpha=1.0)[node_intervals(13)[:, 1] == 8], leaves[[7] * 4])
+    assert np.array_equal(
+        nodes_of_leaves(leaves, alpha=1.0)[node_intervals(13)[:, 1] == 8],
+        leaves[[7] * 4],
+    )
 
 
 def test_a_missing_leaf_shows_in_every_node_that_holds_it() -> None:
@@ -70,9 +82,15 @@ def test_the_number_of_rows_gives_the_number_of_steps(steps: int) -> None:
 
 def test_bad_nodes() -> None:
     good = np.zeros((4, 2))
-    with pytest.raises(ArgumentError, match=r"nodes.r must have the shape \(n, d\) of nodes.g, \(4, 2\)"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"nodes.r must have the shape \(n, d\) of nodes.g, \(4, 2\)",
+    ):
         check_nodes(Nodes(good, good, good[:3]))
-    with pytest.raises(ArgumentError, match=r"nodes.g must have as many rows as a tree has nodes, got nodes.g=5 rows"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"nodes.g must have as many rows as a tree has nodes, got nodes.g=5 rows",
+    ):
         check_nodes(Nodes(*np.zeros((3, 5, 1))))
     with pytest.raises(ArgumentError, match=r"nodes.g must have the shape"):
         check_nodes(Nodes(*np.zeros((3, 0, 1))))

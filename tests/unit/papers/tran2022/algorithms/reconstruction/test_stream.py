@@ -20,8 +20,16 @@ from dpverify.papers.tran2022.algorithms.composition import compose
 from dpverify.papers.tran2022.algorithms.reconstruction import literal as literal_module
 from dpverify.papers.tran2022.algorithms.reconstruction import nodes as nodes_module
 from dpverify.papers.tran2022.algorithms.reconstruction import stream as module
-from dpverify.papers.tran2022.algorithms.reconstruction.literal import REPAIRS, reconstruct_literal
-from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, first_rows, node_count, node_intervals
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import (
+    REPAIRS,
+    reconstruct_literal,
+)
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
+    Nodes,
+    first_rows,
+    node_count,
+    node_intervals,
+)
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     new_constants,
     new_state,
@@ -59,7 +67,13 @@ def agree(a: Matrix, b: Matrix) -> bool:
 
 def from_definition(nodes: Nodes, t: int, N: int, alpha: float, gamma: float) -> Vector:
     """Lemma 17's right side and equation 2, with every window written out."""
-    beta, rows = 1 - alpha, {(int(y), int(z)): i for i, (y, z) in enumerate(node_intervals(steps_of(nodes)))}
+    beta, rows = (
+        1 - alpha,
+        {
+            (int(y), int(z)): i
+            for i, (y, z) in enumerate(node_intervals(steps_of(nodes)))
+        },
+    )
 
     def window(family: Matrix, a: int, b: int) -> Vector:
         total = np.zeros(family.shape[1])
@@ -70,12 +84,18 @@ def from_definition(nodes: Nodes, t: int, N: int, alpha: float, gamma: float) ->
     q, r = divmod(t, N)
     found = beta ** float(q * N) * window(nodes.g, 1, r)
     if q > 0:
-        share = sum(beta ** float(N * i) * (1 - gamma) ** float(q - i - 1) for i in range(q))
+        share = sum(
+            beta ** float(N * i) * (1 - gamma) ** float(q - i - 1) for i in range(q)
+        )
         found += share * window(nodes.g, r + 1, r + N)
     for i in range(1, q):
-        c = sum((1 - gamma) ** float(j) * beta ** float((i - 1 - j) * N) for j in range(i))
+        c = sum(
+            (1 - gamma) ** float(j) * beta ** float((i - 1 - j) * N) for j in range(i)
+        )
         a, b = t - i * N + 1, t - (i - 1) * N
-        found += c * ((1 - gamma) * window(nodes.delta, a, b) + gamma * window(nodes.g, a, b))
+        found += c * (
+            (1 - gamma) * window(nodes.delta, a, b) + gamma * window(nodes.g, a, b)
+        )
     total: Vector = alpha * (found + window(nodes.r, 1, t))
     return total
 
@@ -86,12 +106,22 @@ def steps_of(nodes: Nodes) -> int:
 
 @for_each(
     ("N", "T", "alpha", "gamma"),
-    [(1, 5, 0.3, 0.4), (3, 17, 0.2, 0.5), (4, 16, 0.25, 0.0), (5, 23, 1.0, 1.0), (9, 4, 0.1, 0.3)],
+    [
+        (1, 5, 0.3, 0.4),
+        (3, 17, 0.2, 0.5),
+        (4, 16, 0.25, 0.0),
+        (5, 23, 1.0, 1.0),
+        (9, 4, 0.1, 0.3),
+    ],
 )
 def test_both_forms_are_lemma_17(N: int, T: int, alpha: float, gamma: float) -> None:
     nodes = random_nodes(N, T)
-    expected = np.array([from_definition(nodes, t, N, alpha, gamma) for t in range(1, T + 1)])
-    assert agree(reconstruct_literal(nodes, examples=N, alpha=alpha, gamma=gamma)[0], expected)
+    expected = np.array(
+        [from_definition(nodes, t, N, alpha, gamma) for t in range(1, T + 1)]
+    )
+    assert agree(
+        reconstruct_literal(nodes, examples=N, alpha=alpha, gamma=gamma)[0], expected
+    )
     assert agree(reconstruct(nodes, examples=N, alpha=alpha, gamma=gamma)[0], expected)
 
 
@@ -108,7 +138,9 @@ def test_both_forms_are_lemma_17(N: int, T: int, alpha: float, gamma: float) -> 
 @example(N=65, T=300, alpha=1.0, gamma=1.0, seed=0)
 @example(N=300, T=299, alpha=0.01, gamma=0.5, seed=0)
 @settings(max_examples=150)
-def test_the_stream_is_algorithm_4(N: int, T: int, alpha: float, gamma: float, seed: int) -> None:
+def test_the_stream_is_algorithm_4(
+    N: int, T: int, alpha: float, gamma: float, seed: int
+) -> None:
     nodes = random_nodes(N, T, seed=seed)
     slow, _ = reconstruct_literal(nodes, examples=N, alpha=alpha, gamma=gamma)
     fast, _ = reconstruct(nodes, examples=N, alpha=alpha, gamma=gamma)
@@ -121,7 +153,9 @@ def test_long_runs(N: int) -> None:
     T = 4096 + 37
     nodes = random_nodes(N, T, d=8)  # the norm of one number may be small by chance
     fast, _ = reconstruct(nodes, examples=N, alpha=1 / N, gamma=0.05)
-    slow, _ = reconstruct_literal(nodes, examples=N, alpha=1 / N, gamma=0.05, looked_up=True)
+    slow, _ = reconstruct_literal(
+        nodes, examples=N, alpha=1 / N, gamma=0.05, looked_up=True
+    )
     assert agree(fast, slow)
 
 
@@ -129,7 +163,10 @@ def test_long_runs(N: int) -> None:
 def test_looking_up_changes_no_bit(N: int, T: int) -> None:
     nodes = random_nodes(N, T)
     printed, quick = (
-        reconstruct_literal(nodes, examples=N, alpha=1 / 7, gamma=0.05, looked_up=tables) for tables in (False, True)
+        reconstruct_literal(
+            nodes, examples=N, alpha=1 / 7, gamma=0.05, looked_up=tables
+        )
+        for tables in (False, True)
     )
     assert np.array_equal(printed[0], quick[0])
     assert np.array_equal(printed[1], quick[1])
@@ -139,24 +176,34 @@ def test_special_values() -> None:
     nodes = random_nodes(4, 21)
     leaves, window = nodes.g[:21], nodes.r[:21]
     only_g = nodes._replace(delta=np.zeros_like(nodes.delta), r=np.zeros_like(nodes.r))
-    # alpha = gamma = 1: nothing of the past is left, and a window is its last node, the one that COMPOSE ends with
+    # alpha = gamma = 1: nothing of the past is left, and a window is its last node, the
+    # one that COMPOSE ends with
     ends = np.array([nodes.g[rows_of(t, 4)] for t in range(1, 22)])
-    assert np.allclose(reconstruct(only_g, examples=4, alpha=1.0, gamma=1.0)[0], ends, rtol=1e-15)
+    assert np.allclose(
+        reconstruct(only_g, examples=4, alpha=1.0, gamma=1.0)[0], ends, rtol=1e-15
+    )
     # N = 1, gamma = 1: every window is one step, so this is a momentum of the leaves
     momentum, expected = np.zeros(2), []
     for leaf in leaves:
         momentum = 0.75 * momentum + 0.25 * leaf
         expected.append(momentum)
-    assert np.allclose(reconstruct(only_g, examples=1, alpha=0.25, gamma=1.0)[0], expected, rtol=1e-12)
+    assert np.allclose(
+        reconstruct(only_g, examples=1, alpha=0.25, gamma=1.0)[0], expected, rtol=1e-12
+    )
     # T = 1: the two leaves
     one = Nodes(nodes.g[:1], nodes.delta[:1], window[:1])
-    assert np.array_equal(reconstruct(one, examples=3, alpha=0.5, gamma=0.5)[0], 0.5 * (leaves[:1] + window[:1]))
+    assert np.array_equal(
+        reconstruct(one, examples=3, alpha=0.5, gamma=0.5)[0],
+        0.5 * (leaves[:1] + window[:1]),
+    )
 
 
 def rows_of(t: int, N: int) -> int:
     """Row of the last node of COMPOSE(max(1, t - N + 1), t)."""
     y, z = compose(max(1, t - N + 1), t)[-1]
-    return next(i for i, interval in enumerate(node_intervals(21)) if tuple(interval) == (y, z))
+    return next(
+        i for i, interval in enumerate(node_intervals(21)) if tuple(interval) == (y, z)
+    )
 
 
 @given(N=st.integers(1, 200), t=st.integers(1, 10**6))
@@ -176,9 +223,12 @@ def test_a_window_is_a_suffix_at_most_one_block_and_a_prefix(N: int, t: int) -> 
 @jitted_only
 @for_each("N", [1, 2, 3, 16, 255, 256, 300, 511])
 def test_t_steps_cost_at_most_10_t_additions(N: int) -> None:
-    # two nodes of H to make; a prefix and a suffix; r; a window of three parts; g_t, G_t, and m^_t
+    # two nodes of H to make; a prefix and a suffix; r; a window of three parts; g_t,
+    # G_t, and m^_t
     T = 64 * N
-    _, adds = reconstruct(Nodes(*np.zeros((3, node_count(T), 1))), examples=N, alpha=0.1, gamma=0.1)
+    _, adds = reconstruct(
+        Nodes(*np.zeros((3, node_count(T), 1))), examples=N, alpha=0.1, gamma=0.1
+    )
     assert (np.cumsum(adds) <= 10 * np.arange(1, T + 1)).all()
     assert adds[2 * N :].mean() >= 4
 
@@ -192,14 +242,18 @@ def test_the_literal_costs_grow_with_t_over_n() -> None:
     assert adds[1024].sum() > 3.8 * adds[512].sum()
     q, r, t = 20, 5, 20 * 16 + 5
     windows = [(t - i * 16 + 1, t - (i - 1) * 16) for i in range(1, q)]
-    expected = len(compose(1, r)) + len(compose(r + 1, r + 16)) + len(compose(1, t)) + q + 1
+    expected = (
+        len(compose(1, r)) + len(compose(r + 1, r + 16)) + len(compose(1, t)) + q + 1
+    )
     expected += sum(2 * len(compose(a, b)) + 2 for a, b in windows)
     assert adds[512][t - 1] == expected
 
 
 def test_jitted_stream_is_its_python_body() -> None:
     nodes, results = random_nodes(5, 40), []
-    for steps, spare in product((module.reconstruct_steps, python_of(module.reconstruct_steps)), (0, 2)):
+    for steps, spare in product(
+        (module.reconstruct_steps, python_of(module.reconstruct_steps)), (0, 2)
+    ):
         constants, state = new_constants(5, 0.2, 0.3), new_state(5, 40, 2)
         out, adds = np.full((40, 2), np.nan), np.zeros(40, dtype=np.int64)
         steps(1, 2, constants, nodes, first_rows(40), state, np.empty(spare), out, adds)
@@ -222,8 +276,12 @@ def test_python_bodies_of_a_step() -> None:
         m_hat = np.empty(1)
         python_of(module.reconstruct_step)(t, 1, constants, space, state, m_hat)
         assert m_hat == expected[t - 1]
-    python_of(nodes_module.absorb)(module.G, 2, 2, 1, constants.powers, nodes.g, first, *new_state(3, T, 1)[:2])
-    python_of(nodes_module.finish_block)(module.G, 2, 1, constants.powers, new_state(3, T, 1).rings)
+    python_of(nodes_module.absorb)(
+        module.G, 2, 2, 1, constants.powers, nodes.g, first, *new_state(3, T, 1)[:2]
+    )
+    python_of(nodes_module.finish_block)(
+        module.G, 2, 1, constants.powers, new_state(3, T, 1).rings
+    )
     python_of(nodes_module.prefetch_node)(nodes.g.reshape(-1), 0, 1)
     assert python_of(nodes_module.place)(first, 1, 6) == first[1] + 2
     assert python_of(nodes_module.place)(first[:0], 1, 6) == 1
@@ -234,11 +292,15 @@ def test_jitted_literal_is_its_python_body() -> None:
     expected, adds = reconstruct_literal(nodes, examples=N, alpha=0.2, gamma=0.3)
     made = literal_module.Tables(np.empty(T + 1), np.empty(7), np.empty(7))
     python_of(literal_module.fill_tables)(0.2, 0.3, N, made)
-    assert made.c[:4] == pytest.approx([0, 1, 0.7 + 0.8**3, 0.49 + 0.7 * 0.8**3 + 0.8**6], rel=1e-14)
+    assert made.c[:4] == pytest.approx(
+        [0, 1, 0.7 + 0.8**3, 0.49 + 0.7 * 0.8**3 + 0.8**6], rel=1e-14
+    )
     out, count = np.empty((T, 2)), np.zeros(T, dtype=np.int64)
     space = np.empty((124, 2), dtype=np.int64), np.zeros((3, 2))
     for tables in (made, literal_module.Tables(*(part[:0] for part in made))):
-        python_of(literal_module.literal_run)(N, 0.2, 0.3, nodes, first_rows(T), tables, *space, out, count)
+        python_of(literal_module.literal_run)(
+            N, 0.2, 0.3, nodes, first_rows(T), tables, *space, out, count
+        )
         assert np.array_equal(out, expected)
         assert np.array_equal(count, adds)
 
@@ -276,7 +338,10 @@ def test_output_into_an_array_that_is_there(literally: bool) -> None:
     assert np.array_equal(adds, counts)
     fixed = np.empty((20, 2))
     fixed.flags.writeable = False
-    shape, flags = r"out must be an array of float64 of shape \(20, 2\)", "out must be contiguous"
+    shape, flags = (
+        r"out must be an array of float64 of shape \(20, 2\)",
+        "out must be contiguous",
+    )
     for wrong, text in (
         (np.empty((21, 2)), shape),
         (np.empty((20, 2), dtype=np.float32), shape),
@@ -296,12 +361,20 @@ def test_writing_around_the_caches_changes_no_bit() -> None:
     expected, _ = reconstruct(nodes, examples=N, alpha=1 / N, gamma=0.05)
     for shift in range(3):  # lines of the cache begin elsewhere in a row
         out = np.full(T * d + 9, np.nan)
-        found, _ = reconstruct(nodes, examples=N, alpha=1 / N, gamma=0.05, out=out[shift : shift + T * d].reshape(T, d))
+        found, _ = reconstruct(
+            nodes,
+            examples=N,
+            alpha=1 / N,
+            gamma=0.05,
+            out=out[shift : shift + T * d].reshape(T, d),
+        )
         assert np.array_equal(found, expected)
         assert np.isnan(out[:shift]).all()
         assert np.isnan(out[shift + T * d :]).all()
 
 
 def test_state_that_does_not_fit() -> None:
-    with pytest.raises(ArgumentError, match="examples and steps and dimension must fit in memory"):
+    with pytest.raises(
+        ArgumentError, match="examples and steps and dimension must fit in memory"
+    ):
         reconstruct(random_nodes(2, 5), examples=10**15, alpha=0.5, gamma=0.5)

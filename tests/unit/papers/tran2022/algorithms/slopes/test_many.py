@@ -7,7 +7,10 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Vector
-from dpverify.papers.tran2022.algorithms.momentum_errors import RunWithMomentum, errors_of_seeds
+from dpverify.papers.tran2022.algorithms.momentum_errors import (
+    RunWithMomentum,
+    errors_of_seeds,
+)
 from dpverify.papers.tran2022.algorithms.parameters import Parameters
 from dpverify.problems.base import Problem
 from dpverify.problems.worst_cases import antipodal, identical
@@ -20,7 +23,14 @@ SEEDS = np.random.default_rng(4).integers(1 << 62, size=60)
 def _one_by_one(problem: Problem, parameters: Parameters) -> Vector:
     errors = np.empty(len(SEEDS))
     for row, seed in enumerate(SEEDS.tolist()):
-        run = RunWithMomentum(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=seed)
+        run = RunWithMomentum(
+            problem.example_gradient,
+            problem.x,
+            problem.y,
+            problem.start,
+            parameters,
+            seed=seed,
+        )
         run.advance(parameters.steps - 1)
         at = run.w
         run.advance(1)
@@ -52,5 +62,8 @@ def test_what_the_kernel_does_not_do_is_refused() -> None:
     with pytest.raises(ArgumentError, match=r"sigma must be 0, got sigma=0\.5"):
         errors_of_seeds(problem, Parameters(3, 0.5, 0.1, 0.5, 1.0), SEEDS)
     problem.start[0] = np.nan
-    with pytest.raises(ArgumentError, match="momentum must stay finite, got momentum=not finite at step 1"):
+    with pytest.raises(
+        ArgumentError,
+        match="momentum must stay finite, got momentum=not finite at step 1",
+    ):
         errors_of_seeds(problem, Parameters(3, 0.5, 0.1, 0.0, 1.0), SEEDS)

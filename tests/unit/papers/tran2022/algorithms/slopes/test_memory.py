@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpverify.papers.tran2022.algorithms.momentum_errors import LossWithMemory, error_at, printed_terms
+from dpverify.papers.tran2022.algorithms.momentum_errors import (
+    LossWithMemory,
+    error_at,
+    printed_terms,
+)
 
 
 def test_the_constants_of_the_memory_hold_along_random_segments() -> None:
@@ -17,7 +21,9 @@ def test_the_constants_of_the_memory_hold_along_random_segments() -> None:
         problem.example_gradient(w, np.zeros(1), k, one)
         problem.example_gradient(w + v, np.zeros(1), k, other)
         assert np.linalg.norm(one) <= problem.lipschitz
-        assert np.linalg.norm(one - other) <= problem.smoothness * np.linalg.norm(v) * (1 + 1e-3)
+        assert np.linalg.norm(one - other) <= problem.smoothness * np.linalg.norm(v) * (
+            1 + 1e-3
+        )
 
 
 def _memory_loss(problem: LossWithMemory, w: np.ndarray, k: int) -> float:
@@ -30,12 +36,21 @@ def _memory_loss(problem: LossWithMemory, w: np.ndarray, k: int) -> float:
 
 
 def test_the_kernel_of_the_memory_is_the_gradient_of_its_loss() -> None:
-    problem, rng, out, h = LossWithMemory(examples=4, when=0.5), np.random.default_rng(8), np.zeros(6), 1e-5
+    problem, rng, out, h = (
+        LossWithMemory(examples=4, when=0.5),
+        np.random.default_rng(8),
+        np.zeros(6),
+        1e-5,
+    )
     for k in range(4):
         w = rng.normal(0.0, 1.0, 6)
         problem.example_gradient(w, np.zeros(1), float(k), out)
         steps = h * np.eye(6)
-        slopes = [(_memory_loss(problem, w + s, k) - _memory_loss(problem, w - s, k)) / (2 * h) for s in steps]
+        slopes = [
+            (_memory_loss(problem, w + s, k) - _memory_loss(problem, w - s, k))
+            / (2 * h)
+            for s in steps
+        ]
         assert out == pytest.approx(slopes, abs=1e-9)
 
 

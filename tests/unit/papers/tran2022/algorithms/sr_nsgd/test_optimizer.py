@@ -13,19 +13,35 @@ from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Indices, Matrix, Tape, Vector
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
 from dpverify.papers.tran2022.algorithms.parameters import Parameters, SrParameters
-from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
-from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_intervals
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import (
+    reconstruct_literal,
+)
+from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
+    Nodes,
+    node_intervals,
+)
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import G
 from dpverify.papers.tran2022.algorithms.scales import Scales
 from dpverify.papers.tran2022.algorithms.sr_nsgd import optimizer as module
 from dpverify.papers.tran2022.algorithms.sr_nsgd import step as step_module
-from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import noise_from_tape, tape_layout, tape_rows
-from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import REPAIRS, SrNsgd, SrNsgdCallable, SrRun
+from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import (
+    noise_from_tape,
+    tape_layout,
+    tape_rows,
+)
+from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import (
+    REPAIRS,
+    SrNsgd,
+    SrNsgdCallable,
+    SrRun,
+)
 from dpverify.shared_types import Ordering
 from tests.for_each import for_each
 
 SCALES = Scales(1.0, 0.5, 0.25, 1.0, 4.0)
-BASE = SrParameters(steps=45, alpha=0.2, gamma=0.3, eta=0.05, sigma=0.5, lipschitz=2.0, scales=SCALES)
+BASE = SrParameters(
+    steps=45, alpha=0.2, gamma=0.3, eta=0.05, sigma=0.5, lipschitz=2.0, scales=SCALES
+)
 X = np.random.default_rng(0).standard_normal((7, 3))
 Y = np.sign(np.random.default_rng(1).standard_normal(7))
 START = np.array([0.5, -1.0, 2.0])
@@ -44,13 +60,19 @@ def pull_index(w: Vector, n: int) -> Vector:
     return out
 
 
-def run(parameters: SrParameters = BASE, seed: int = 0, tape: Tape | None = None, N: int = 7) -> SrNsgd:
-    made = SrNsgd(pull, X[:N], Y[:N], START, parameters, seed=seed, tape=tape, keep=True)
+def run(
+    parameters: SrParameters = BASE, seed: int = 0, tape: Tape | None = None, N: int = 7
+) -> SrNsgd:
+    made = SrNsgd(
+        pull, X[:N], Y[:N], START, parameters, seed=seed, tape=tape, keep=True
+    )
     made.advance()
     return made
 
 
-def by_the_box(parameters: SrParameters, tape: Tape, schedule: Indices, N: int) -> tuple[Matrix, Matrix]:
+def by_the_box(
+    parameters: SrParameters, tape: Tape, schedule: Indices, N: int
+) -> tuple[Matrix, Matrix]:
     """Algorithm 2 from its definitions: node sums term by term, and Algorithm 4 as it is printed, at each step."""
     p, T = parameters, parameters.steps
     intervals, beta = node_intervals(T), 1 - parameters.alpha
@@ -60,7 +82,12 @@ def by_the_box(parameters: SrParameters, tape: Tape, schedule: Indices, N: int) 
     for unit, (f, y, z) in zip(tape, tape_layout(N, T), strict=True):
         scale = (first if z <= 2 * N else later) if f == G else (of_delta, of_r)[f - 1]
         noise[f, rows[int(y), int(z)]] = scale * unit
-    nodes, leaves, path, released = Nodes(*np.full((3, len(rows), 3), np.nan)), np.zeros((3, T, 3)), [START], []
+    nodes, leaves, path, released = (
+        Nodes(*np.full((3, len(rows), 3), np.nan)),
+        np.zeros((3, T, 3)),
+        [START],
+        [],
+    )
     for t in range(1, T + 1):
         n, q = int(schedule[t - 1]), (t - 1) // N
         here, anchor = pull_index(path[t - 1], n), pull_index(path[q * N], n)
@@ -71,7 +98,9 @@ def by_the_box(parameters: SrParameters, tape: Tape, schedule: Indices, N: int) 
             for f in range(3):
                 terms = [beta ** (t - i) * leaves[f, i - 1] for i in range(y, t + 1)]
                 nodes[f][row] = np.sum(terms, axis=0) + noise[f, row]
-        m_hat = reconstruct_literal(nodes, examples=N, alpha=p.alpha, gamma=p.gamma)[0][t - 1]
+        m_hat = reconstruct_literal(nodes, examples=N, alpha=p.alpha, gamma=p.gamma)[0][
+            t - 1
+        ]
         released.append(m_hat)
         path.append(path[-1] - p.eta * m_hat / np.linalg.norm(m_hat))
     return np.array(path), np.array(released)
@@ -90,22 +119,45 @@ def test_it_is_the_box(N: int, ordering: Ordering) -> None:
 
 @for_each("alpha", [1.0, 0.3, 0.01])
 @for_each("gamma", [0.0, 0.4, 1.0])
-def test_without_noise_and_with_one_order_it_is_normalized_sgd_with_momentum(alpha: float, gamma: float) -> None:
+def test_without_noise_and_with_one_order_it_is_normalized_sgd_with_momentum(
+    alpha: float, gamma: float
+) -> None:
     quiet = replace(BASE, sigma=0.0, alpha=alpha, gamma=gamma, ordering="once")
     made = run(quiet, seed=9)
-    plain = DpNsgd(pull, X, Y, START, Parameters(45, alpha, 0.05, 0.0, 2.0, "once"), seed=9, keep=True)
+    plain = DpNsgd(
+        pull,
+        X,
+        Y,
+        START,
+        Parameters(45, alpha, 0.05, 0.0, 2.0, "once"),
+        seed=9,
+        keep=True,
+    )
     plain.advance()
     assert np.allclose(made.iterates, plain.iterates, rtol=0, atol=1e-11)
-    assert np.allclose(made.released, made.momenta, rtol=0, atol=1e-12 * np.abs(made.momenta).max())
+    assert np.allclose(
+        made.released, made.momenta, rtol=0, atol=1e-12 * np.abs(made.momenta).max()
+    )
 
 
 def test_with_one_order_the_momentum_is_off_by_the_noise_alone() -> None:
-    parameters, tape = replace(BASE, ordering="once"), normal_tape(generator(3), tape_rows(7, 45), 3)
+    parameters, tape = (
+        replace(BASE, ordering="once"),
+        normal_tape(generator(3), tape_rows(7, 45), 3),
+    )
     made = run(parameters, tape=tape)
-    assert np.allclose(made.released - made.momenta, noise_from_tape(tape, parameters, 7), rtol=0, atol=1e-11)
+    assert np.allclose(
+        made.released - made.momenta,
+        noise_from_tape(tape, parameters, 7),
+        rtol=0,
+        atol=1e-11,
+    )
     fresh = run(BASE, tape=tape)
-    error = np.abs(fresh.released - fresh.momenta - noise_from_tape(tape, BASE, 7)).max(axis=1)
-    assert error[:13].max() < 1e-11  # up to step 2N - 1 nothing is taken from the epoch before
+    error = np.abs(fresh.released - fresh.momenta - noise_from_tape(tape, BASE, 7)).max(
+        axis=1
+    )
+    # up to step 2N - 1 nothing is taken from the epoch before
+    assert error[:13].max() < 1e-11
     assert error[13:].max() > 1e-2
 
 
@@ -129,7 +181,16 @@ def test_jitted_callable_and_tape_give_the_same_bits(parameters: SrParameters) -
     assert jitted.iterates.shape == (parameters.steps + 1, 3)
     tape = normal_tape(generator(3, 1), tape_rows(7, parameters.steps), 3)
     assert np.array_equal(run(parameters, seed=3, tape=tape).iterates, jitted.iterates)
-    again = SrNsgdCallable(pull_index, 7, START, parameters, seed=3, tape=tape, schedule=jitted.schedule, keep=True)
+    again = SrNsgdCallable(
+        pull_index,
+        7,
+        START,
+        parameters,
+        seed=3,
+        tape=tape,
+        schedule=jitted.schedule,
+        keep=True,
+    )
     again.advance()
     assert np.array_equal(again.iterates, jitted.iterates)
 
@@ -172,7 +233,8 @@ def test_an_interruption_inside_a_gradient_can_be_resumed() -> None:
 
     def interrupted(w: Vector, n: int) -> Vector:
         calls.append(n)
-        if len(calls) in (1, 16, 17, 18, 41):  # 14 calls in the first epoch; then in each of a step's three gradients
+        # 14 calls in the first epoch; then in each of a step's three gradients
+        if len(calls) in (1, 16, 17, 18, 41):
             raise KeyboardInterrupt
         return pull_index(w, n)
 
@@ -198,7 +260,10 @@ def test_gradients_are_asked_for_at_the_iterate_and_two_anchors() -> None:
     expected = []
     for t in range(1, 21):
         q = (t - 1) // 7
-        expected += [(schedule[t - 1], path[row]) for row in ([7 * q, 7 * (q - 1), t - 1] if q else [0, t - 1])]
+        expected += [
+            (schedule[t - 1], path[row])
+            for row in ([7 * q, 7 * (q - 1), t - 1] if q else [0, t - 1])
+        ]
     assert [n for n, _ in asked] == [n for n, _ in expected]
     assert np.array_equal([w for _, w in asked], [w for _, w in expected])
 
@@ -220,7 +285,10 @@ def test_schedules() -> None:
     for bad, text in (
         (np.zeros(44, dtype=int), r"schedule must have shape \(45,\)"),
         (np.zeros(45), "and hold integers"),
-        (np.full(45, 7), r"schedule must hold numbers of examples, 0 to 6, got schedule=7 at \[0\]"),
+        (
+            np.full(45, 7),
+            r"schedule must hold numbers of examples, 0 to 6, got schedule=7 at \[0\]",
+        ),
     ):
         with pytest.raises(ArgumentError, match=text):
             check_schedule(bad, 7, 45)  # type: ignore[arg-type]  # wrong on purpose
@@ -237,20 +305,34 @@ def test_a_momentum_of_length_zero_moves_nothing() -> None:
 @for_each("size", [1e-310, 1e-200, 1e200])
 def test_very_small_and_large_gradients_have_a_direction(size: float) -> None:
     once = replace(BASE, steps=1, sigma=0.0)
-    made = SrNsgdCallable(lambda w, n: np.array([3 * size, -4 * size]), 2, np.zeros(2), once)
+    made = SrNsgdCallable(
+        lambda w, n: np.array([3 * size, -4 * size]), 2, np.zeros(2), once
+    )
     with np.errstate(over="ignore"):
         made.advance()
     assert np.allclose(made.w, [-0.6 * BASE.eta, 0.8 * BASE.eta], rtol=1e-9)
 
 
 def test_smallest_run() -> None:
-    parameters = SrParameters(1, 1.0, 0.5, 0.5, 1.0, 1.0, scales=Scales(1.0, 1.0, 2.0, 9.0, 4.0))
-    tape = np.array([[-1.0], [0.5]])  # the G node and the r node [1, 1], of deviations 3 and 4
-    made = SrNsgd(pull, np.ones((1, 1)), np.ones(1), np.array([2.0]), parameters, tape=tape, keep=True)
+    parameters = SrParameters(
+        1, 1.0, 0.5, 0.5, 1.0, 1.0, scales=Scales(1.0, 1.0, 2.0, 9.0, 4.0)
+    )
+    # the G node and the r node [1, 1], of deviations 3 and 4
+    tape = np.array([[-1.0], [0.5]])
+    made = SrNsgd(
+        pull,
+        np.ones((1, 1)),
+        np.ones(1),
+        np.array([2.0]),
+        parameters,
+        tape=tape,
+        keep=True,
+    )
     made.advance()
     assert made.deviations.tolist() == [3.0, 2.0, 2.0, 4.0]
     assert made.released.tolist() == [[1 - 3 + 2]]
-    assert made.iterates.tolist() == [[2.0], [2.0]]  # gradient 1, noise -1: nothing is left, nothing moves
+    # gradient 1, noise -1: nothing is left, nothing moves
+    assert made.iterates.tolist() == [[2.0], [2.0]]
 
 
 def test_jitted_run_is_its_python_body(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,12 +344,24 @@ def test_jitted_run_is_its_python_body(monkeypatch: pytest.MonkeyPatch) -> None:
                 patch.setattr(step_module, "grow", python_of(step_module.grow))
                 patch.setattr(module, "sr_step", python_of(step_module.sr_step))
                 failed = python_of(module.run_sr_steps)(
-                    pull, made._x, made._y, 1, 15, made._order, made._numbers, made._noise, made._state
+                    pull,
+                    made._x,
+                    made._y,
+                    1,
+                    15,
+                    made._order,
+                    made._numbers,
+                    made._noise,
+                    made._state,
                 )
             assert failed == 0
         else:
             made.advance()
-        results.append(np.concatenate([made.iterates.ravel(), made.released.ravel(), made.momenta.ravel()]))
+        results.append(
+            np.concatenate(
+                [made.iterates.ravel(), made.released.ravel(), made.momenta.ravel()]
+            )
+        )
     assert np.array_equal(results[0], results[1])
 
 
@@ -308,23 +402,40 @@ def too_few(w: Vector, out: Vector) -> None:
 
 
 def test_a_gradient_that_is_not_finite_is_named() -> None:
-    with pytest.raises(ArgumentError, match=r"got gradient=nan in coordinate 1 for example \d at step 1"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"got gradient=nan in coordinate 1 for example \d at step 1",
+    ):
         SrNsgd(leave_out, X, Y, START, BASE).advance()
     rows = np.array([[0.0], [2.0], [0.0]])
-    made = SrNsgd(explode, rows, np.ones(3), np.ones(2), replace(BASE, sigma=0.0), schedule=np.arange(45) // 40)
+    made = SrNsgd(
+        explode,
+        rows,
+        np.ones(3),
+        np.ones(2),
+        replace(BASE, sigma=0.0),
+        schedule=np.arange(45) // 40,
+    )
     text = r"finite number into every coordinate, got gradient=inf in coordinate 1 for example 1 at step 41"
     with np.errstate(invalid="ignore"), pytest.raises(ArgumentError, match=text):
         made.advance()
     assert made.t == 40
     assert np.isfinite(made.w).all()
     loud = replace(BASE, sigma=1e308, scales=replace(SCALES, v_first=1e100))
-    with np.errstate(over="ignore", invalid="ignore"), pytest.raises(ArgumentError, match="momentum must stay finite"):
+    with (
+        np.errstate(over="ignore", invalid="ignore"),
+        pytest.raises(ArgumentError, match="momentum must stay finite"),
+    ):
         SrNsgdCallable(lambda w, n: np.full(2, 1e300), 1, np.zeros(2), loud).advance()
 
 
-@pytest.mark.skipif(python_of(pull) is pull, reason="the jit is switched off: nothing is compiled")
+@pytest.mark.skipif(
+    python_of(pull) is pull, reason="the jit is switched off: nothing is compiled"
+)
 def test_a_gradient_that_does_not_compile_is_one_clear_error() -> None:
-    with pytest.raises(ArgumentError, match=r"gradient must compile as \(w, x_row, y, out\)"):
+    with pytest.raises(
+        ArgumentError, match=r"gradient must compile as \(w, x_row, y, out\)"
+    ):
         SrNsgd(too_few, X, Y, START, BASE).advance()  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(ArgumentError, match="gradient must be a kernel"):
         SrNsgd(python_of(pull), X, Y, START, BASE)
@@ -349,20 +460,29 @@ def test_bad_data_and_sizes() -> None:
         SrNsgd(pull, X[0], Y, START, BASE)
     with pytest.raises(ArgumentError, match=r"y must have shape \(7,\)"):
         SrNsgd(pull, X, Y[:5], START, BASE)
-    with pytest.raises(ArgumentError, match="steps and dimension and examples must fit in memory"):
+    with pytest.raises(
+        ArgumentError, match="steps and dimension and examples must fit in memory"
+    ):
         SrNsgd(pull, X, Y, START, replace(BASE, steps=10**14), keep=True)
     with pytest.raises(ArgumentError, match=r"tape must have shape \(\d+, 3\)"):
         SrNsgd(pull, X, Y, START, BASE, tape=np.zeros((45, 3)))
-    with pytest.raises(ArgumentError, match="steps must be an integer, at least 0 and at most 45, got steps=46"):
+    with pytest.raises(
+        ArgumentError,
+        match="steps must be an integer, at least 0 and at most 45, got steps=46",
+    ):
         SrNsgd(pull, X, Y, START, BASE).advance(46)
 
 
 def test_long_runs_keep_no_trajectory() -> None:
     made = SrNsgd(pull, X, Y, START, replace(BASE, steps=10**9))
     made.advance(1000)
-    held = sum(part.size for part in vars(made).values() if isinstance(part, np.ndarray))
+    held = sum(
+        part.size for part in vars(made).values() if isinstance(part, np.ndarray)
+    )
     state = (*made._state, *made._state.stream)
-    assert held + sum(part.size for part in state if isinstance(part, np.ndarray)) < 1000
+    assert (
+        held + sum(part.size for part in state if isinstance(part, np.ndarray)) < 1000
+    )
 
 
 def test_repairs() -> None:

@@ -7,7 +7,11 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022.algorithms.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.scales import Scales, printed_scales, proof_scales
+from dpverify.papers.tran2022.algorithms.scales import (
+    Scales,
+    printed_scales,
+    proof_scales,
+)
 from tests.for_each import for_each
 
 BASE = SrParameters(steps=100, alpha=0.2, gamma=0.3, eta=0.05, sigma=0.5, lipschitz=2.0)
@@ -21,8 +25,15 @@ def test_printed_constants() -> None:
 def test_the_proofs_have_l() -> None:
     printed = printed_scales(16, 160, eta=0.01, lipschitz=3.0)
     found = proof_scales(16, 160, eta=0.01, lipschitz=3.0, smoothness=5.0)
-    assert (found.delta_delta, found.delta_r) == (5 * printed.delta_delta, 5 * printed.delta_r)
-    assert (found.delta_g, found.v_first, found.v_later) == (printed.delta_g, printed.v_first, printed.v_later)
+    assert (found.delta_delta, found.delta_r) == (
+        5 * printed.delta_delta,
+        5 * printed.delta_r,
+    )
+    assert (found.delta_g, found.v_first, found.v_later) == (
+        printed.delta_g,
+        printed.v_first,
+        printed.v_later,
+    )
 
 
 def test_one_example_has_no_noise_as_printed() -> None:
@@ -33,7 +44,12 @@ def test_deviations() -> None:
     scales = Scales(1.0, 2.0, 3.0, 4.0, 9.0)
     assert replace(BASE, scales=scales).deviations(7).tolist() == [1.0, 1.5, 3.0, 4.5]
     drift = 2 * 0.05 * 8
-    expected = [8 * 0.5 * 3, 8 * 0.5 * math.sqrt(150), drift * 0.5 * math.sqrt(150), drift * 0.5 * math.sqrt(150)]
+    expected = [
+        8 * 0.5 * 3,
+        8 * 0.5 * math.sqrt(150),
+        drift * 0.5 * math.sqrt(150),
+        drift * 0.5 * math.sqrt(150),
+    ]
     assert BASE.deviations(8) == pytest.approx(expected, rel=1e-14)
     assert BASE.deviations(8)[0] == 12.0
 
@@ -56,7 +72,9 @@ def test_bad_parameters(change: dict[str, object], text: str) -> None:
 
 
 def test_bad_scales() -> None:
-    with pytest.raises(ArgumentError, match="v_later must be finite and at least 0, got v_later=-1"):
+    with pytest.raises(
+        ArgumentError, match="v_later must be finite and at least 0, got v_later=-1"
+    ):
         Scales(1.0, 1.0, 1.0, 1.0, -1.0)
     with pytest.raises(ArgumentError, match="smoothness must be finite and at least 0"):
         proof_scales(4, 8, eta=0.1, lipschitz=1.0, smoothness=-1.0)

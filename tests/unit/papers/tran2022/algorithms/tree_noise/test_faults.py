@@ -11,7 +11,10 @@ from dpverify.kernels.typing import Matrix, Tape
 from dpverify.papers.tran2022.algorithms.composition import MOST_NODES, compose
 from dpverify.papers.tran2022.algorithms.tree_noise import faults
 from dpverify.papers.tran2022.algorithms.tree_noise.faults import NoiseFault
-from dpverify.papers.tran2022.algorithms.tree_noise.stream import noise_from_tape, whiten
+from dpverify.papers.tran2022.algorithms.tree_noise.stream import (
+    noise_from_tape,
+    whiten,
+)
 from tests.for_each import for_each
 
 STEPS, ALPHA, SCALE = 40, 0.1, 2.0
@@ -83,13 +86,16 @@ def test_a_missing_node_is_missing_wherever_it_was_used() -> None:
 
 
 def test_a_node_missing_at_one_step_is_there_at_the_others() -> None:
-    changed = np.argwhere(~np.isclose(weights(faults.node_missing(8, 12)), GOOD, rtol=1e-12, atol=1e-15))
+    changed = np.argwhere(
+        ~np.isclose(weights(faults.node_missing(8, 12)), GOOD, rtol=1e-12, atol=1e-15)
+    )
     assert changed.tolist() == [[11, 7]]
     assert weights(faults.node_missing(8, 12))[11, 7] == pytest.approx(0.0, abs=1e-15)
 
 
 def test_one_decay_off_at_one_step() -> None:
-    # step 6 = [1, 4] + [5, 6] decays [1, 4] by B^2; with the fault by B^3, and step 7 inherits it
+    # step 6 = [1, 4] + [5, 6] decays [1, 4] by B^2; with the fault by B^3, and step 7
+    # inherits it
     want = GOOD.copy()
     want[5, 3] *= B
     want[6, 3] *= B
@@ -121,7 +127,8 @@ def test_a_redrawn_node_is_fresh_at_each_later_use() -> None:
     used = out[7:15] / B ** np.arange(8)[:, None]  # steps 8..15 use [1, 8]
     assert np.array_equal(used[0], tape[7])
     covariance = used @ used.T / 2000
-    assert np.abs(covariance - np.eye(8)).max() < 0.2  # six deviations of a sample variance, sqrt(2 / 2000) each
+    # six deviations of a sample variance, sqrt(2 / 2000) each
+    assert np.abs(covariance - np.eye(8)).max() < 0.2
     assert not np.delete(out, slice(7, 15), axis=0)[:, 8:].any()
 
 
@@ -133,11 +140,15 @@ def test_redrawing_every_node_keeps_the_law_of_each_step_alone() -> None:
     want = (GOOD[:7] ** 2).sum(axis=1)
     assert np.allclose(variance, want, rtol=6 * np.sqrt(2 / n))
     covariance = out @ out.T / n
-    assert abs(covariance[1, 2]) < 0.1 < GOOD[1] @ GOOD[2]  # steps 2 and 3 share [1, 2] no more
+    # steps 2 and 3 share [1, 2] no more
+    assert abs(covariance[1, 2]) < 0.1 < GOOD[1] @ GOOD[2]
 
 
 def test_jitted_redraw_is_its_python_body() -> None:
-    tape, nodes = normal_tape(generator(1), 20, 2), np.empty((MOST_NODES, 2), dtype=np.int64)
+    tape, nodes = (
+        normal_tape(generator(1), 20, 2),
+        np.empty((MOST_NODES, 2), dtype=np.int64),
+    )
     out, again = np.empty_like(tape), np.empty_like(tape)
     faults.redraw_nodes(tape, ALPHA, SCALE, out, 4, generator(2), nodes)
     python_of(faults.redraw_nodes)(tape, ALPHA, SCALE, again, 4, generator(2), nodes)
@@ -161,7 +172,9 @@ def test_wrong_laws_have_the_right_variance(law: str, kurtosis: float) -> None:
     tape = normal_tape(generator(4), 4, n)
     out = run(faults.wrong_law(law), tape)  # type: ignore[arg-type]  # the parameters of the test are the laws
     nodes = whiten(out, alpha=ALPHA, scale=SCALE)
-    assert np.allclose(nodes @ nodes.T / n, np.eye(4), rtol=0, atol=6 * np.sqrt(kurtosis / n))
+    assert np.allclose(
+        nodes @ nodes.T / n, np.eye(4), rtol=0, atol=6 * np.sqrt(kurtosis / n)
+    )
     assert (nodes**4).mean() == pytest.approx(kurtosis, rel=0.05)
 
 
@@ -174,11 +187,17 @@ def test_lagged() -> None:
 @for_each(
     ("make", "text"),
     [
-        (lambda: faults.node_missing(8, 16), r"t must lie in \[8, 15\], the steps that use node \[1, 8\], got t=16\."),
+        (
+            lambda: faults.node_missing(8, 16),
+            r"t must lie in \[8, 15\], the steps that use node \[1, 8\], got t=16\.",
+        ),
         (lambda: faults.term_off(8, 7), r"t must lie in \[8, 15\]"),
         (lambda: faults.term_off(8, 8, -1), "steps must be an integer, at least 0"),
         (lambda: faults.redrawn(3), "z must be even"),
-        (lambda: faults.wrong_law("cauchy"), "law must be one of uniform, laplace, sign"),  # type: ignore[arg-type]  # wrong on purpose
+        (
+            lambda: faults.wrong_law("cauchy"),  # type: ignore[arg-type]  # wrong on purpose
+            "law must be one of uniform, laplace, sign",
+        ),
         (lambda: faults.decay_off(-2), "steps must be an integer, at least -1"),
     ],
 )

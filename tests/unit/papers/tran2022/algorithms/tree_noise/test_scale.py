@@ -18,7 +18,12 @@ from tests.for_each import for_each
         (5, 10, 2, Fraction(3 * 2)),  # floor(log2 5) = 2
         (3, 7, 3, Fraction(2 * 7, 3) + 1 + 0),
         (100, 7, 3, Fraction(4 * 7, 100)),
-        (1000, 10**6, 20, 10 * Fraction(1000) + sum(10**6 // 2**j for j in range(10, 21))),
+        (
+            1000,
+            10**6,
+            20,
+            10 * Fraction(1000) + sum(10**6 // 2**j for j in range(10, 21)),
+        ),
     ],
 )
 def test_printed_v(examples: int, steps: int, depth: int, want: Fraction) -> None:
@@ -28,12 +33,23 @@ def test_printed_v(examples: int, steps: int, depth: int, want: Fraction) -> Non
 def test_node_deviation_is_the_root_of_the_printed_variance() -> None:
     alpha, lipschitz, sigma, v = 0.1, 3.0, 2.0, Fraction(7, 2)
     variance = 16 * alpha**2 * lipschitz**2 * sigma**2 * float(v)
-    assert node_deviation(alpha, lipschitz, sigma, v) ** 2 == pytest.approx(variance, rel=1e-14)
+    assert node_deviation(alpha, lipschitz, sigma, v) ** 2 == pytest.approx(
+        variance, rel=1e-14
+    )
     assert node_deviation(alpha, lipschitz, 0.0, v) == 0.0
 
 
 def test_levels() -> None:
-    assert [levels(steps) for steps in (1, 2, 3, 4, 7, 8, 1023, 1024)] == [1, 2, 2, 3, 3, 4, 10, 11]
+    assert [levels(steps) for steps in (1, 2, 3, 4, 7, 8, 1023, 1024)] == [
+        1,
+        2,
+        2,
+        3,
+        3,
+        4,
+        10,
+        11,
+    ]
 
 
 @for_each(

@@ -8,12 +8,18 @@ from dpverify.kernels.tape import Bits, generator
 from dpverify.kernels.typing import Matrix
 from dpverify.papers.tran2022.algorithms.tree_noise import steps as module
 from dpverify.papers.tran2022.algorithms.tree_noise.steps import TreeNoise
-from dpverify.papers.tran2022.algorithms.tree_noise.stream import decays, noise_from_generator
+from dpverify.papers.tran2022.algorithms.tree_noise.stream import (
+    decays,
+    noise_from_generator,
+)
 from tests.for_each import for_each
 
 
 @for_each(("bits", "fast"), [("sfc64", False), ("pcg64", False), ("sfc64", True)])
-@for_each(("steps", "dimension"), [(1, 1), (2, 1), (1000, 3), (20_000, 2), (300, 200), (5, 20_000)])
+@for_each(
+    ("steps", "dimension"),
+    [(1, 1), (2, 1), (1000, 3), (20_000, 2), (300, 200), (5, 20_000)],
+)
 def test_step_by_step_gives_the_same_bits_as_the_whole_trajectory(
     steps: int, dimension: int, bits: Bits, fast: bool
 ) -> None:
@@ -27,12 +33,17 @@ def test_step_by_step_gives_the_same_bits_as_the_whole_trajectory(
         assert noise.t == t
         assert np.array_equal(got, want[t - 1]), t
     assert rng.random() == other.random()  # exactly T*d normals were drawn
-    with pytest.raises(ArgumentError, match=f"steps must be at least the number of calls of step, got steps={steps}"):
+    with pytest.raises(
+        ArgumentError,
+        match=f"steps must be at least the number of calls of step, got steps={steps}",
+    ):
         noise.step()
 
 
 def test_what_is_handed_out_is_a_copy() -> None:
-    noise, untouched = (TreeNoise(8, 2, alpha=0.5, scale=1.0, rng=generator(0)) for _ in range(2))
+    noise, untouched = (
+        TreeNoise(8, 2, alpha=0.5, scale=1.0, rng=generator(0)) for _ in range(2)
+    )
     for _ in range(8):
         got = noise.step()
         assert np.array_equal(got, untouched.step())
@@ -47,7 +58,12 @@ def test_state_is_logarithmic() -> None:
 def test_jitted_and_python_agree() -> None:
     decay = decays(0.1)
     results: list[tuple[Matrix, Matrix]] = []
-    for advance in (module.advance, python_of(module.advance), module.advance_from, python_of(module.advance_from)):
+    for advance in (
+        module.advance,
+        python_of(module.advance),
+        module.advance_from,
+        python_of(module.advance_from),
+    ):
         source = generator(1) if len(results) < 2 else take_words(generator(1))
         slots, out = np.zeros((5, 2)), np.empty((6, 2))
         for t in (0, 6, 12):

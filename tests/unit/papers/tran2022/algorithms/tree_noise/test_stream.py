@@ -10,7 +10,11 @@ from dpverify.kernels.tape import Bits, generator, normal_tape
 from dpverify.kernels.typing import Matrix, Tape
 from dpverify.papers.tran2022.algorithms.composition import compose
 from dpverify.papers.tran2022.algorithms.tree_noise import stream as module
-from dpverify.papers.tran2022.algorithms.tree_noise.stream import noise_from_generator, noise_from_tape, whiten
+from dpverify.papers.tran2022.algorithms.tree_noise.stream import (
+    noise_from_generator,
+    noise_from_tape,
+    whiten,
+)
 from tests.for_each import for_each
 
 CLOSE = 1e-12  # a few hundred roundings of numbers of order one
@@ -32,17 +36,28 @@ def weights(steps: int, alpha: float) -> Matrix:
 @for_each("alpha", [1.0, 0.5, 0.03, 1e-9])
 @for_each("steps", [1, 2, 3, 7, 8, 9, 64, 100])
 def test_noise_is_the_sum_over_compose(steps: int, alpha: float) -> None:
-    units = np.eye(steps)  # column z - 1 of the result is then the weight of zeta_z at each step
-    assert np.allclose(noise_from_tape(units, alpha=alpha, scale=1.0), weights(steps, alpha), rtol=CLOSE, atol=0)
+    # column z - 1 of the result is then the weight of zeta_z at each step
+    units = np.eye(steps)
+    assert np.allclose(
+        noise_from_tape(units, alpha=alpha, scale=1.0),
+        weights(steps, alpha),
+        rtol=CLOSE,
+        atol=0,
+    )
 
 
 def test_the_joint_covariance_is_the_one_over_shared_nodes() -> None:
     steps, alpha, scale = 33, Fraction(1, 16), Fraction(3, 2)
-    nodes = {t: {(y, z) for y, z in compose(1, t).tolist()} for t in range(1, steps + 1)}
+    nodes = {
+        t: {(y, z) for y, z in compose(1, t).tolist()} for t in range(1, steps + 1)
+    }
     want = np.empty((steps, steps))
     for s in range(1, steps + 1):
         for t in range(1, steps + 1):
-            shared = sum(((1 - alpha) ** (s - z + t - z) for _, z in nodes[s] & nodes[t]), start=Fraction(0))
+            shared = sum(
+                ((1 - alpha) ** (s - z + t - z) for _, z in nodes[s] & nodes[t]),
+                start=Fraction(0),
+            )
             want[s - 1, t - 1] = float(scale**2 * shared)
     factor = noise_from_tape(np.eye(steps), alpha=float(alpha), scale=float(scale))
     assert np.allclose(factor @ factor.T, want, rtol=CLOSE, atol=CLOSE)
@@ -52,8 +67,12 @@ def plain_numpy(tape: Tape, alpha: float, scale: float) -> Matrix:
     return scale * weights(len(tape), alpha) @ tape
 
 
-@for_each(("steps", "dimension"), [(1, 1), (1, 5), (100, 1), (257, 3), (70, 64), (19, 2049)])
-def test_jitted_and_python_and_plain_numpy_agree_on_one_tape(steps: int, dimension: int) -> None:
+@for_each(
+    ("steps", "dimension"), [(1, 1), (1, 5), (100, 1), (257, 3), (70, 64), (19, 2049)]
+)
+def test_jitted_and_python_and_plain_numpy_agree_on_one_tape(
+    steps: int, dimension: int
+) -> None:
     tape, alpha, scale = tape_of(steps, dimension), 0.07, 2.5
     out, again = np.empty_like(tape), np.full_like(tape, np.nan)
     before = tape.copy()
@@ -69,7 +88,11 @@ def test_python_bodies_of_the_inner_kernels_agree() -> None:
     assert np.array_equal(decay, again)
     assert np.allclose(decay[:6], 0.7**2.0 ** np.arange(6), rtol=CLOSE)
     for dimension in (3, 80):
-        rows, same, none = tape_of(20, dimension), tape_of(20, dimension), np.empty((0, dimension))
+        rows, same, none = (
+            tape_of(20, dimension),
+            tape_of(20, dimension),
+            np.empty((0, dimension)),
+        )
         module.combine_rows(1, 20, decay, 2.0, none, 0, rows)
         python_of(module.combine_rows)(1, 20, decay, 2.0, none, 0, same)
         assert np.array_equal(rows, same)
@@ -80,8 +103,12 @@ def test_python_bodies_of_the_inner_kernels_agree() -> None:
 
 
 @for_each("bits", ["sfc64", "pcg64"])
-@for_each(("steps", "dimension"), [(1, 1), (20_000, 1), (5999, 7), (300, 100), (3, 20_000)])
-def test_a_tape_and_a_generator_give_the_same_bits(steps: int, dimension: int, bits: Bits) -> None:
+@for_each(
+    ("steps", "dimension"), [(1, 1), (20_000, 1), (5999, 7), (300, 100), (3, 20_000)]
+)
+def test_a_tape_and_a_generator_give_the_same_bits(
+    steps: int, dimension: int, bits: Bits
+) -> None:
     rng, other = generator(3, bits=bits), generator(3, bits=bits)
     drawn = noise_from_generator(rng, steps, dimension, alpha=0.02, scale=1.7)
     tape = normal_tape(other, steps, dimension)
@@ -104,7 +131,9 @@ def test_many_trajectories_are_one_after_the_other() -> None:
     many, rng = np.empty((3, 50, 2)), generator(4)
     module.draw_noises_from(take_words(generator(4)), 0.1, 1.0, many)
     for one in many:
-        assert np.array_equal(one, noise_from_generator(rng, 50, 2, alpha=0.1, scale=1.0))
+        assert np.array_equal(
+            one, noise_from_generator(rng, 50, 2, alpha=0.1, scale=1.0)
+        )
 
 
 @for_each("alpha", [1.0, 0.3, 0.001])
@@ -132,7 +161,9 @@ def norms(tape: Tape, alpha: float, out: Matrix) -> float:
 def test_from_inside_a_kernel() -> None:
     tape = tape_of(30, 2)
     out = np.empty_like(tape)
-    assert norms(tape, 0.2, out) == pytest.approx((plain_numpy(tape, 0.2, 1.0) ** 2).sum(), rel=CLOSE)
+    assert norms(tape, 0.2, out) == pytest.approx(
+        (plain_numpy(tape, 0.2, 1.0) ** 2).sum(), rel=CLOSE
+    )
 
 
 def test_the_sample_covariance_is_near_the_exact_one() -> None:
@@ -142,8 +173,12 @@ def test_the_sample_covariance_is_near_the_exact_one() -> None:
         module.draw_noise(rng, 0.1, 1.0, run)
     factor = weights(steps, 0.1)
     white = np.linalg.solve(factor, sample[:, :, 0].T)
-    errors = np.abs(white @ white.T / n - np.eye(steps)) * np.sqrt(n / (1 + np.eye(steps)))
-    assert errors.max() < 6.5, f"{errors.max():.2f} deviations; among 120 numbers that has probability below 1e-8"
+    errors = np.abs(white @ white.T / n - np.eye(steps)) * np.sqrt(
+        n / (1 + np.eye(steps))
+    )
+    assert errors.max() < 6.5, (
+        f"{errors.max():.2f} deviations; among 120 numbers that has probability below 1e-8"
+    )
 
 
 @for_each(
@@ -153,7 +188,12 @@ def test_the_sample_covariance_is_near_the_exact_one() -> None:
         (0.5, -1.0, np.ones((2, 2)), "scale must be finite and at least 0, got scale="),
         (0.5, 1.0, np.ones(2), r"tape must have shape \(any, any\)"),
         (0.5, 1.0, np.ones((0, 2)), r"tape must have shape \(any, any\)"),
-        (0.5, 1.0, np.array([[1.0], [np.nan]]), r"tape must be finite everywhere, got tape=nan at \[1, 0\]\."),
+        (
+            0.5,
+            1.0,
+            np.array([[1.0], [np.nan]]),
+            r"tape must be finite everywhere, got tape=nan at \[1, 0\]\.",
+        ),
     ],
 )
 def test_bad_arguments(alpha: float, scale: float, tape: Tape, text: str) -> None:
@@ -168,14 +208,22 @@ def test_an_array_that_is_given_receives_the_noise(bits: Bits) -> None:
     assert noise_from_tape(tape, alpha=0.1, scale=2.0, out=out) is out
     assert np.array_equal(out, want)
     out[:] = np.nan
-    assert noise_from_generator(generator(3, bits=bits), 40, 5, alpha=0.1, scale=2.0, out=out) is out
+    assert (
+        noise_from_generator(
+            generator(3, bits=bits), 40, 5, alpha=0.1, scale=2.0, out=out
+        )
+        is out
+    )
     assert np.array_equal(out, want)
 
 
 @for_each(
     ("out", "text"),
     [
-        (np.empty((3, 2)), r"out must be an array of float64 of shape \(4, 2\), got out=an array of float64"),
+        (
+            np.empty((3, 2)),
+            r"out must be an array of float64 of shape \(4, 2\), got out=an array of float64",
+        ),
         (np.empty((4, 2), dtype=np.float32), "out must be an array of float64"),
         ([[0.0, 0.0]] * 4, "out must be an array of float64"),
         (np.empty((2, 4)).T, "out must be contiguous, aligned and writeable"),
@@ -187,7 +235,9 @@ def test_an_array_that_cannot_receive_the_noise(out: Matrix, text: str) -> None:
     with pytest.raises(ArgumentError, match=text):
         noise_from_generator(generator(0), 4, 2, alpha=0.5, scale=1.0, out=out)
     tape = np.ones((4, 2))
-    with pytest.raises(ArgumentError, match="out must not share memory with what is read"):
+    with pytest.raises(
+        ArgumentError, match="out must not share memory with what is read"
+    ):
         noise_from_tape(tape, alpha=0.5, scale=1.0, out=tape)
 
 

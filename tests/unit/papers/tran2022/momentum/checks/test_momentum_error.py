@@ -10,7 +10,11 @@ from dpverify.harness import BUDGETS, Check, Context
 from dpverify.harness.checks import as_point
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
-from dpverify.papers.tran2022.momentum.checks import error_parts, momentum_error, momentum_error_orders
+from dpverify.papers.tran2022.momentum.checks import (
+    error_parts,
+    momentum_error,
+    momentum_error_orders,
+)
 from tests.for_each import for_each
 
 SPECS = load_specs()
@@ -19,7 +23,12 @@ FRESH, ONCE = {"ordering": "fresh"}, {"ordering": "once"}
 
 
 def _run(claim: str, name: str, reading: dict[str, str]) -> CheckResult:
-    (check,) = (check for module in MODULES for check in module.CHECKS.of(claim) if check.name == name)
+    (check,) = (
+        check
+        for module in MODULES
+        for check in module.CHECKS.of(claim)
+        if check.name == name
+    )
     statement = SPECS.claim(f"tran2022:{claim}").statement(reading, "printed")
     return _result(check, Context(statement, BUDGETS["smoke"], seed=5, check=name))
 
@@ -45,7 +54,9 @@ EXPECTED = [
 
 
 @for_each(("claim", "name", "reading", "status"), EXPECTED)
-def test_the_verdict_and_its_controls(claim: str, name: str, reading: dict[str, str], status: str) -> None:
+def test_the_verdict_and_its_controls(
+    claim: str, name: str, reading: dict[str, str], status: str
+) -> None:
     found = _run(claim, name, reading)
     assert found.status == status
     assert all(control.refuted for control in found.controls)
@@ -61,9 +72,13 @@ def test_the_start_up_term_is_missed_under_one_permutation_too() -> None:
 
 def test_antipodes_come_close_to_the_corrected_lemma_and_stay_below() -> None:
     statement = SPECS.claim("tran2022:lemma-11").statement(FRESH, "printed")
-    context = Context(statement, BUDGETS["smoke"], 0, "test", as_point(error_parts.ANTIPODES))
+    context = Context(
+        statement, BUDGETS["smoke"], 0, "test", as_point(error_parts.ANTIPODES)
+    )
     rng = np.random.default_rng(2)
-    plain, doubled = (error_parts._antipodes(weight)(context, rng, 200).mean() for weight in (1, 2))
+    plain, doubled = (
+        error_parts._antipodes(weight)(context, rng, 200).mean() for weight in (1, 2)
+    )
     assert 0.4 < plain < 0.58 < doubled
 
 

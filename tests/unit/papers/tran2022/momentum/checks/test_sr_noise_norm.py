@@ -36,24 +36,34 @@ def test_fresh_permutations_refute_the_lemma_where_the_noise_does_not() -> None:
     found = run("lemma-7", "two-examples", on)
     assert found.status == "refuted"
     smallest = next(c for c in found.counterexamples if c.kind == "smallest")
-    point = {name: Fraction(number.exact or "0") for name, number in smallest.parameters.items()}
+    point = {
+        name: Fraction(number.exact or "0")
+        for name, number in smallest.parameters.items()
+    }
     assert point["T"] >= point["N"] == 2
     noise = sr_noise_norm._noise_alone(point, on)
     assert noise < evaluate_statement(on, point)[1]  # type: ignore[operator]  # two balls
 
 
 def test_the_box_and_section_4_differ_at_one_step_only() -> None:
-    found = run("section-4-two-noises", "against-the-box", statement("section-4-two-noises"))
+    found = run(
+        "section-4-two-noises", "against-the-box", statement("section-4-two-noises")
+    )
     assert found.status == "refuted"
     assert found.counterexamples[0].parameters["t"].exact == "2"
     assert found.message.startswith("172 points, 8 violations")
 
 
 @for_each("ordering", ["fresh", "once"])
-def test_one_release_needs_more_noise_than_section_4_says_where_gamma_is_small(ordering: str) -> None:
+def test_one_release_needs_more_noise_than_section_4_says_where_gamma_is_small(
+    ordering: str,
+) -> None:
     on = statement("section-4-noise-two-cases", {"ordering": ordering})
     found = run("section-4-noise-two-cases", "one-release", on)
     assert found.status == "refuted"
     for found_at in found.counterexamples:
-        gamma, eta = (Fraction(found_at.parameters[name].exact or "0") for name in ("gamma", "eta"))
+        gamma, eta = (
+            Fraction(found_at.parameters[name].exact or "0")
+            for name in ("gamma", "eta")
+        )
         assert gamma < eta

@@ -13,8 +13,14 @@ INSIDE = {name: Fraction(3) for name in ("T", "t", "N", "d", "alpha", "G", "sigm
 
 @for_each("claim", ["lemma-12", "lemma-12-var"])
 def test_sizes_below_three_are_corners(claim: str) -> None:
-    (found,) = [each for each in CHECKS.of(claim) if each.name == "search" and isinstance(each, SearchCheck)]
+    (found,) = [
+        each
+        for each in CHECKS.of(claim)
+        if each.name == "search" and isinstance(each, SearchCheck)
+    ]
     assert found.interior is not None
     assert found.interior(INSIDE)
-    assert not any(found.interior(INSIDE | {size: Fraction(2)}) for size in ("T", "t", "N", "d"))
+    assert not any(
+        found.interior(INSIDE | {size: Fraction(2)}) for size in ("T", "t", "N", "d")
+    )
     assert found.interior(INSIDE | {"G": Fraction(1, 2), "sigma": Fraction(2)})

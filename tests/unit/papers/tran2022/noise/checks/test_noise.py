@@ -15,7 +15,9 @@ from tests.for_each import for_each
 def test_one_plus_noise_is_on_the_grid_and_noise_alone_is_not(deviation: float) -> None:
     noise = deviation * np.random.Generator(np.random.SFC64(5)).standard_normal(200_000)
     assert not (lowest_bit((1.0 + noise)[:, None]) < GRID).any()
-    assert (lowest_bit((0.0 + noise)[:, None]) < GRID).mean() > 0.1 / max(1.0, 4 * deviation) / 4
+    assert (lowest_bit((0.0 + noise)[:, None]) < GRID).mean() > 0.1 / max(
+        1.0, 4 * deviation
+    ) / 4
 
 
 @for_each("value", [1.0, 0.75, 2.0**-53, 3 * 2.0**-54, -(2.0**-60)])

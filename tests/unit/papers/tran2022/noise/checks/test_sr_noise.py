@@ -16,6 +16,9 @@ def statement(claim: str, reading: dict[str, str] | None = None) -> Statement:
 
 def test_every_check_of_a_derivation_builds_for_its_statement() -> None:
     for entry in sr_noise.CHECKS.entries():
-        if isinstance(entry.check, DerivationCheck) and "printed" in entry.check.variants:
+        if (
+            isinstance(entry.check, DerivationCheck)
+            and "printed" in entry.check.variants
+        ):
             on = statement(entry.check.claim, dict(entry.check.readings))
             assert entry.check.build(on).whose == "ours"

@@ -38,7 +38,9 @@ def test_weights_of_the_kernel_are_the_closed_form() -> None:
     found = run("algorithm-2-threshold", "weights", statement("algorithm-2-threshold"))
     assert found.status == "not refuted"
     assert all(control.refuted for control in found.controls)
-    assert "the printed bound divided" in caption("variance-terms", found.figures["variance-terms"])
+    assert "the printed bound divided" in caption(
+        "variance-terms", found.figures["variance-terms"]
+    )
     assert svg("variance-terms", found.figures["variance-terms"]).startswith(b"<?xml")
 
 
@@ -46,7 +48,11 @@ def test_exact_terms_are_below_the_corrected_total_and_sum_to_it_at_most() -> No
     """The corrected total, term by term, at slow decay: no term alone is beyond its own share."""
     columns = variance_figures()["variance-terms"]
     for part in ("1", "2", "3", "4", "5", "total"):
-        assert max(columns[f"exact-{part}"]) <= columns[f"corrected-{part}"][0] <= columns[f"printed-{part}"][0]
+        assert (
+            max(columns[f"exact-{part}"])
+            <= columns[f"corrected-{part}"][0]
+            <= columns[f"printed-{part}"][0]
+        )
     nodes = NodeVariances(*(Fraction(v) for v in (16 * 12, 16 * 16 * 383 // 16, 1, 1)))
     assert columns["exact-2"][40] == pytest.approx(
         float(_value(variance_terms(41, 16, Fraction(1, 16), Fraction(1, 5), nodes)[1]))

@@ -45,12 +45,17 @@ REFUTED = [
 ]
 
 
-AWAY_FROM_EDGES = {"lemma-7-var-2-step", "lemma-7-coefficient", "lemma-7-var-numbers"}  # the others' points have T < N
+# the others' points have T < N
+AWAY_FROM_EDGES = {"lemma-7-var-2-step", "lemma-7-coefficient", "lemma-7-var-numbers"}
 
 
 @for_each(("claim", "examples"), REFUTED)
-def test_counterexamples_are_in_the_domain_and_certain(claim: str, examples: str) -> None:
-    found = run(claim, "counterexamples", statement(claim, ONCE if claim == "lemma-7" else None))
+def test_counterexamples_are_in_the_domain_and_certain(
+    claim: str, examples: str
+) -> None:
+    found = run(
+        claim, "counterexamples", statement(claim, ONCE if claim == "lemma-7" else None)
+    )
     assert found.status == "refuted"
     kinds = {c.kind: c for c in found.counterexamples}
     assert kinds["smallest"].parameters["N"].exact == examples
@@ -58,7 +63,13 @@ def test_counterexamples_are_in_the_domain_and_certain(claim: str, examples: str
 
 
 def test_a_point_outside_the_domain_is_no_counterexample() -> None:
-    check = at_points("lemma-7-coefficient", {"N": 2, "alpha": "1/4", "gamma": "1/2", "window": 3}, None)
+    check = at_points(
+        "lemma-7-coefficient",
+        {"N": 2, "alpha": "1/4", "gamma": "1/2", "window": 3},
+        None,
+    )
     on = statement("lemma-7-coefficient")
-    with pytest.raises(ValueError, match=r"must meet alpha >= 1/N, gamma <= 1/2: none of 1 does"):
+    with pytest.raises(
+        ValueError, match=r"must meet alpha >= 1/N, gamma <= 1/2: none of 1 does"
+    ):
         check.run_block(Context(on, BUDGETS["smoke"], seed=3, check=check.name), 0)

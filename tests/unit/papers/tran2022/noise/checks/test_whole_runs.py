@@ -23,7 +23,10 @@ STEPS, D, RUNS = 1023, 8, 19
 
 @pytest.fixture
 def context() -> Context:
-    return replace(some_context(), point={"T": Fraction(STEPS), "d": Fraction(D), "alpha": Fraction(1, 8)})
+    return replace(
+        some_context(),
+        point={"T": Fraction(STEPS), "d": Fraction(D), "alpha": Fraction(1, 8)},
+    )
 
 
 def joined(sample: Pieces) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
@@ -43,21 +46,31 @@ def test_a_control_without_a_fault_is_the_good_kernel(context: Context) -> None:
     good = tree_noise_faults.NoiseFault("none", "no fault", tree_noise.stream_noise)
     found = whole_runs.planted(good).simulate(context, np.random.default_rng(4), RUNS)
     assert isinstance(found, Pieces)
-    assert np.array_equal(joined(found), joined(whole_runs.streams(context, np.random.default_rng(4), RUNS)))
+    assert np.array_equal(
+        joined(found),
+        joined(whole_runs.streams(context, np.random.default_rng(4), RUNS)),
+    )
 
 
 def test_spawned_streams_differ_from_each_other_and_leave_the_generator_alone() -> None:
     rng, untouched = np.random.default_rng(5), np.random.default_rng(5)
-    tapes = [normal_tape(whole_runs.spawned(made), 4, 2) for made in (rng, rng, np.random.default_rng(6))]
+    tapes = [
+        normal_tape(whole_runs.spawned(made), 4, 2)
+        for made in (rng, rng, np.random.default_rng(6))
+    ]
     assert np.array_equal(tapes[0], tapes[1])
     assert not np.isin(tapes[0], tapes[2]).any()
     assert rng.random() == untouched.random()
 
 
 @for_each("name", ["smoke", "standard"])
-def test_plans_and_judges_compare_pairs_in_the_same_way(context: Context, name: str) -> None:
+def test_plans_and_judges_compare_pairs_in_the_same_way(
+    context: Context, name: str
+) -> None:
     here = replace(context, budget=replace(context.budget, name=name))
     for pairs in ("products", "signs"):
-        plan = plan_to_detect(whole_runs.ROUGH, whole_runs.FINE, pairs, block=whole_runs.BLOCK)(here)
+        plan = plan_to_detect(
+            whole_runs.ROUGH, whole_runs.FINE, pairs, block=whole_runs.BLOCK
+        )(here)
         assert len(whole_runs.judge(pairs).planted(here, plan.effect)) == 3
         assert plan.reached_power >= 0.9999

@@ -6,14 +6,20 @@ from dpverify.harness import BUDGETS, Context
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.privacy.checks.privacy_parts import CHECKS, CONSTANT, NOT_PRIVATE
+from dpverify.papers.tran2022.privacy.checks.privacy_parts import (
+    CHECKS,
+    CONSTANT,
+    NOT_PRIVATE,
+)
 
 CLAIM = load_specs().claim("tran2022:section-2-tree-private")
 
 
 def judged(statement: Statement) -> CheckResult:
     check = CHECKS.find("section-2-tree-private", "constants")
-    found: CheckResult = check.run_block(Context(statement, BUDGETS["smoke"], 0, "constants"), 0)
+    found: CheckResult = check.run_block(
+        Context(statement, BUDGETS["smoke"], 0, "constants"), 0
+    )
     return found
 
 
@@ -22,7 +28,13 @@ def test_no_constant_serves_for_every_epsilon() -> None:
     assert found.status == "refuted"
     smallest = found.counterexamples[0]
     at = {name: number.exact for name, number in smallest.parameters.items()}
-    assert at == {"constant": str(CONSTANT), "t": "2", "epsilon": "32", "delta": "1/10", "G": "1"}
+    assert at == {
+        "constant": str(CONSTANT),
+        "t": "2",
+        "epsilon": "32",
+        "delta": "1/10",
+        "G": "1",
+    }
     assert 0.65 < float(smallest.lhs.float) < 0.651
     assert f"{len(NOT_PRIVATE)} violations" in found.message
 

@@ -8,7 +8,9 @@ from dpverify.ledger import load_specs
 from dpverify.papers.tran2022.reorder.checks import reorder
 from tests.for_each import for_each
 
-STATEMENT = load_specs().claim("tran2022:algorithm-4-output").statement({"ordering": "fresh"})
+STATEMENT = (
+    load_specs().claim("tran2022:algorithm-4-output").statement({"ordering": "fresh"})
+)
 
 
 POINT = {name: Fraction(value) for name, value in reorder.POINT.items()}
@@ -27,13 +29,17 @@ def test_sample_stays_below_its_bound_and_near_its_mean(which: Any) -> None:
 
 
 def test_one_permutation_leaves_nothing_over_in_the_kernel() -> None:
-    sample = reorder._simulate("difference", "once")(CONTEXT, np.random.default_rng(1), 50)
+    sample = reorder._simulate("difference", "once")(
+        CONTEXT, np.random.default_rng(1), 50
+    )
     assert sample.max() < 1e-25
 
 
 def test_orders_are_permutations_or_not() -> None:
     rng = np.random.default_rng(0)
-    fresh, once, loose = (reorder._orders(rng, 7, kind) for kind in ("fresh", "once", "replacement"))
+    fresh, once, loose = (
+        reorder._orders(rng, 7, kind) for kind in ("fresh", "once", "replacement")
+    )
     n = reorder.EXAMPLES
     assert (np.sort(fresh[:n], axis=0) == np.arange(n)[:, None]).all()
     assert (once[:n] == once[n : 2 * n]).all()

@@ -5,11 +5,18 @@ import numpy as np
 from dpverify.ledger import load_specs
 from dpverify.papers.tran2022.reorder.checks import reorder
 
-STATEMENT = load_specs().claim("tran2022:algorithm-4-output").statement({"ordering": "fresh"})
+STATEMENT = (
+    load_specs().claim("tran2022:algorithm-4-output").statement({"ordering": "fresh"})
+)
 
 
 def test_runs_differ_by_what_is_left_over() -> None:
-    point = {"N": Fraction(5), "T": Fraction(31), "alpha": Fraction(1, 5), "gamma": Fraction(1, 7)}
+    point = {
+        "N": Fraction(5),
+        "T": Fraction(31),
+        "alpha": Fraction(1, 5),
+        "gamma": Fraction(1, 7),
+    }
     assert reorder._follows(point, STATEMENT).ok
     off = reorder._follows(point, STATEMENT, gamma_off=1e-6)
     assert not off.ok

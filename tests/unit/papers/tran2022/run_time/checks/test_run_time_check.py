@@ -31,20 +31,30 @@ RUN_TIME = load_specs().claim("tran2022:section-5-run-time").statement()
 Power = tuple[float, float]
 
 
-def made_up(literal: Power, stream: Power, noise: float = 0.02) -> Callable[[int, int, TimingPlan], Times]:
+def made_up(
+    literal: Power, stream: Power, noise: float = 0.02
+) -> Callable[[int, int, TimingPlan], Times]:
     """Times that are a power of T (seconds at 64 N, exponent), with noise of both signs."""
 
     def times(examples: int, dimension: int, plan: TimingPlan) -> Times:
         del examples, dimension
-        draw = np.random.default_rng(0).normal(0, noise, (2, plan.rounds, len(plan.epochs)))
+        draw = np.random.default_rng(0).normal(
+            0, noise, (2, plan.rounds, len(plan.epochs))
+        )
         T = np.array(plan.epochs) / 64
-        return np.array([seconds * T**power for seconds, power in (literal, stream)])[:, None, :] * np.exp(draw)
+        return np.array([seconds * T**power for seconds, power in (literal, stream)])[
+            :, None, :
+        ] * np.exp(draw)
 
     return times
 
 
-def judged(times: Callable[[int, int, TimingPlan], Times], examples: int = 256) -> CheckResult:
-    check = RunTimeCheck("section-5-run-time", "measured", measured=times, examples=examples)
+def judged(
+    times: Callable[[int, int, TimingPlan], Times], examples: int = 256
+) -> CheckResult:
+    check = RunTimeCheck(
+        "section-5-run-time", "measured", measured=times, examples=examples
+    )
     context = Context(RUN_TIME, BUDGETS["smoke"], 0, "measured")
     assert check.cost(context) <= 4
     return check.finish(context, [check.run_block(context, 0)])
@@ -61,7 +71,10 @@ def test_times_as_they_should_be_pass_and_all_controls_are_seen() -> None:
     assert columns["literal-adds"][-1] == 9845439
     for name in ("literal", "stream"):
         assert all(
-            low < mid < high for low, mid, high in zip(*(columns[name + k] for k in ("-low", "", "-high")), strict=True)
+            low < mid < high
+            for low, mid, high in zip(
+                *(columns[name + k] for k in ("-low", "", "-high")), strict=True
+            )
         )
 
 
@@ -73,7 +86,9 @@ def test_times_as_they_should_be_pass_and_all_controls_are_seen() -> None:
         ((0.1, 1.95), (0.007, 1.0), "ratio above 15"),
     ],
 )
-def test_times_that_are_not_are_inconclusive_and_never_an_error(literal: Power, stream: Power, said: str) -> None:
+def test_times_that_are_not_are_inconclusive_and_never_an_error(
+    literal: Power, stream: Power, said: str
+) -> None:
     result = judged(made_up(literal, stream))
     assert result.status == "inconclusive"
     assert f"not shown: {said}" in result.message
@@ -101,8 +116,12 @@ def test_plans_can_pass_with_one_round_lost(name: str) -> None:
 def test_the_sign_test_keeps_its_level_and_the_interval_covers() -> None:
     draw = np.random.default_rng(5)
     samples = draw.lognormal(0.0, 2.0, (4000, 20))
-    assert sum(median_below(sample, 1.0, 0.05) for sample in samples) <= 4000 * 0.05 + 5 * np.sqrt(4000 * 0.05)
-    missed = sum(not low <= 1.0 <= high for _, low, high in map(median_interval, samples))
+    assert sum(
+        median_below(sample, 1.0, 0.05) for sample in samples
+    ) <= 4000 * 0.05 + 5 * np.sqrt(4000 * 0.05)
+    missed = sum(
+        not low <= 1.0 <= high for _, low, high in map(median_interval, samples)
+    )
     assert missed <= 4000 * 0.01 + 5 * np.sqrt(4000 * 0.01)
 
 
@@ -123,4 +142,6 @@ def test_names_are_registered_once_for_each_claim() -> None:
     assert checks is not None
     names = {check.name for check in checks.of("section-5-run-time")}
     assert names == {"orders", "stream-orders", "bounds", "kernel-counters", "measured"}
-    assert {"window-parts", "stream-kernel", "stream-unrolls"} <= {c.name for c in checks.of("algorithm-4-output")}
+    assert {"window-parts", "stream-kernel", "stream-unrolls"} <= {
+        c.name for c in checks.of("algorithm-4-output")
+    }

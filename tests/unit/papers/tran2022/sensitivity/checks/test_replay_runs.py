@@ -18,7 +18,11 @@ from dpverify.papers.tran2022.sensitivity.checks.replay_runs import (
     replayed,
     worst_schedule,
 )
-from dpverify.papers.tran2022.sensitivity.checks.witnesses import pattern_figure, patterns, short_nodes
+from dpverify.papers.tran2022.sensitivity.checks.witnesses import (
+    pattern_figure,
+    patterns,
+    short_nodes,
+)
 from dpverify.report.pages.figures import caption, svg
 from dpverify.shared_types import ORDERINGS, Ordering
 from tests.for_each import for_each
@@ -27,7 +31,9 @@ FAMILIES: tuple[Family, ...] = ("f", "g", "delta", "r")
 SPECS = load_specs()
 
 
-def ratios(family: Family, case: RunCase, ordering: Ordering, fault: ReplayFault = NO_FAULT) -> list[float]:
+def ratios(
+    family: Family, case: RunCase, ordering: Ordering, fault: ReplayFault = NO_FAULT
+) -> list[float]:
     found = []
     for start, end, distance in measured(family, case, ordering, fault):
         exact = float(law(family, start, end, case, ordering))
@@ -41,7 +47,9 @@ def ratios(family: Family, case: RunCase, ordering: Ordering, fault: ReplayFault
 def test_every_node_moves_by_exactly_what_the_closed_form_says(
     case: RunCase, family: Family, ordering: Ordering
 ) -> None:
-    assert ratios(family, case, ordering) == pytest.approx([1.0] * len(ratios(family, case, ordering)), rel=1e-12)
+    assert ratios(family, case, ordering) == pytest.approx(
+        [1.0] * len(ratios(family, case, ordering)), rel=1e-12
+    )
 
 
 @for_each("family", FAMILIES)
@@ -54,7 +62,9 @@ def test_each_fault_shows(family: Family) -> None:
 
 @for_each("ordering", ORDERINGS)
 @for_each("family", FAMILIES)
-def test_random_runs_never_move_a_node_by_more(family: Family, ordering: Ordering) -> None:
+def test_random_runs_never_move_a_node_by_more(
+    family: Family, ordering: Ordering
+) -> None:
     rng = np.random.default_rng(7)
     found = [random_ratios(family, ordering, rng)[0] for _ in range(40)]
     assert max(found) <= 1.0 + 1e-12
@@ -73,7 +83,9 @@ def test_schedules_are_permutations(ordering: Ordering) -> None:
             assert all(epoch == epochs[0] for epoch in epochs[:-1])
 
 
-def judged(claim: str, family: Family, ordering: Ordering, names: tuple[str, str]) -> CheckResult:
+def judged(
+    claim: str, family: Family, ordering: Ordering, names: tuple[str, str]
+) -> CheckResult:
     check = replayed(claim, family, names)
     statement = SPECS.claim(f"tran2022:{claim}").statement({"ordering": ordering})
     assert check.applies(statement)
@@ -85,7 +97,10 @@ def test_a_measured_counterexample_refutes_and_a_bound_that_holds_stands() -> No
     once = judged("theorem-4-sensitivity", "f", "once", ("node_start", "node_end"))
     assert (fresh.status, once.status) == ("refuted", "not refuted")
     largest = fresh.counterexamples[-1]
-    assert (largest.parameters["node_end"].exact, largest.parameters["N"].exact) == ("144", "11")
+    assert (largest.parameters["node_end"].exact, largest.parameters["N"].exact) == (
+        "144",
+        "11",
+    )
     assert largest.note.startswith("measured on the kernels: 0.41496")
 
 
@@ -102,6 +117,11 @@ def test_figure_can_be_drawn() -> None:
     assert "a fresh permutation in every epoch 2.213" in caption("pattern", columns)
     picture = svg("pattern", columns)
     assert picture == svg("pattern", columns)
-    fewer = {name: values for name, values in columns.items() if not name.startswith("epoch")}
+    fewer = {
+        name: values for name, values in columns.items() if not name.startswith("epoch")
+    }
     assert svg("pattern", fewer) != picture
-    assert svg("pattern", {**columns, "fresh": [value / 2 for value in columns["fresh"]]}) != picture
+    assert (
+        svg("pattern", {**columns, "fresh": [value / 2 for value in columns["fresh"]]})
+        != picture
+    )

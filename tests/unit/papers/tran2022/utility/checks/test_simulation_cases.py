@@ -31,7 +31,9 @@ def _check(bound_times: float = 1.0) -> SearchRunsCheck[SlopeCase]:
         "search",
         family=SlopeFamily((2.0, 4.0), (11.0, 12.0), (0.0, 1.0)),
         effort={"smoke": Effort(30, 2)},
-        measure=lambda statement, case, seed, fault: run_theorem_6(statement, case, seed, fault).gradient,
+        measure=lambda statement, case, seed, fault: (
+            run_theorem_6(statement, case, seed, fault).gradient
+        ),
         bound=lambda statement, case: bound_times * printed_side(statement, case.point),
         top=lambda statement, case: case.top,
         seconds_each=1e-4,
@@ -58,7 +60,8 @@ def test_a_bound_that_is_too_small_is_found_false_on_fresh_seeds() -> None:
 
 def test_the_true_bound_survives_and_the_largest_ratio_is_told() -> None:
     found = _run(_check())
-    assert found.status in {"not refuted", "inconclusive"}  # at these sizes half the bound may be true as well
+    # at these sizes half the bound may be true as well
+    assert found.status in {"not refuted", "inconclusive"}
     assert found.counterexamples == []
     assert "largest ratio of lower confidence limit to bound: 0." in found.message
     assert [control.at_declared_size for control in found.controls] == [True, False]
@@ -70,7 +73,12 @@ def test_the_same_seed_finds_the_same_problem() -> None:
 
 
 def test_every_place_of_a_family_is_a_problem_within_it() -> None:
-    family = SlopeFamily((2.0, 10.0), (11.0, 20.0), deltas=(Fraction(1, 2), Fraction(1, 10)), scales=(1.0, 0.25))
+    family = SlopeFamily(
+        (2.0, 10.0),
+        (11.0, 20.0),
+        deltas=(Fraction(1, 2), Fraction(1, 10)),
+        scales=(1.0, 0.25),
+    )
     rng = np.random.default_rng(0)
     places = [*rng.random((200, 9)).tolist(), [0.0] * 9, [1.0] * 9]
     for place in places:
@@ -94,4 +102,6 @@ def test_a_problem_in_other_units_has_the_same_numbers_in_these_units() -> None:
     case = SlopeCase("slope", 16, 16 * 64, slope=1.0, reach=0.5, bend=4.0)
     small = replace(case, slope=2.0**-10)
     for name in ("G", "L", "R"):
-        assert float(small.point[name]) == pytest.approx(2.0**-10 * float(case.point[name]), rel=2e-3)
+        assert float(small.point[name]) == pytest.approx(
+            2.0**-10 * float(case.point[name]), rel=2e-3
+        )

@@ -34,11 +34,15 @@ def test_short_steps_are_as_many_as_a_stage_needs_to_leave_half() -> None:
     for point in map(as_point, short_steps(BUDGETS["smoke"])):
         least = 8 * (1 + point["rho"]) / (point["theta"] * point["eta_0"])
         assert least < point["T_0"] <= 30 * least + 1
-        assert point["eta_0"] * point["beta"] <= point["theta"] * (1 - point["rho"]) ** 2
+        assert (
+            point["eta_0"] * point["beta"] <= point["theta"] * (1 - point["rho"]) ** 2
+        )
 
 
 def test_the_first_step_size_counts_steps_with_momentum_by_what_they_move() -> None:
-    point = as_point({**SHOWN, "T_0": 40, "t_0": 20, "rho": "1/2", "c_4": "1/5", "theta": 2})
+    point = as_point(
+        {**SHOWN, "T_0": 40, "t_0": 20, "rho": "1/2", "c_4": "1/5", "theta": 2}
+    )
     assert nearest_float(eta_of(point)) == pytest.approx(1 / (0.2 * 2 * 1 * (20 + 20)))
 
 
@@ -46,7 +50,13 @@ def test_runs_have_the_exact_excess_in_their_interval() -> None:
     statement = load_specs().claim("zhang2021:note-theorem-3-2").statement({})
     for changed in ({}, {"B": 1, "sigma": 3}):
         point = as_point({**SHOWN, "K": 2, **changed})
-        exact = nearest_float(ball(excess_of("start", "batches", "noise", eta=_eta_of_point)(point, statement)))
+        exact = nearest_float(
+            ball(
+                excess_of("start", "batches", "noise", eta=_eta_of_point)(
+                    point, statement
+                )
+            )
+        )
         low, high = simulated(point, runs=40)
         assert low < exact < high
         assert high - low < 1.5 * exact

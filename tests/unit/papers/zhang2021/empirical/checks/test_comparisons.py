@@ -7,7 +7,14 @@ from fractions import Fraction
 from dpverify.harness.budget import BUDGETS
 from dpverify.harness.checks import as_point
 from dpverify.ledger import load_specs
-from dpverify.papers.zhang2021.empirical.checks.rates import CONSTANTS, GROWING, _beyond, _bounded, _outgrows, _settings
+from dpverify.papers.zhang2021.empirical.checks.rates import (
+    CONSTANTS,
+    GROWING,
+    _beyond,
+    _bounded,
+    _outgrows,
+    _settings,
+)
 from dpverify.symbolic.exact.evaluate import requires_hold
 from tests.for_each import for_each
 
@@ -18,13 +25,21 @@ SPECS = load_specs()
 def test_a_hundredth_of_the_constant_is_too_small_somewhere(claim: str) -> None:
     statement = SPECS.claim(f"zhang2021:{claim}").statement()
     constant = CONSTANTS[claim][0]
-    points = [p for p in map(as_point, _settings(BUDGETS["smoke"])) if requires_hold(statement, p)]
+    points = [
+        p
+        for p in map(as_point, _settings(BUDGETS["smoke"]))
+        if requires_hold(statement, p)
+    ]
     assert all(_bounded(p, statement, constant=constant).ok for p in points)
-    assert not all(_bounded(p, statement, constant=lambda p: constant(p) / 100).ok for p in points)
+    assert not all(
+        _bounded(p, statement, constant=lambda p: constant(p) / 100).ok for p in points
+    )
 
 
 @for_each("claim", GROWING)
-def test_growing_points_are_beyond_every_bound_but_not_beyond_its_square(claim: str) -> None:
+def test_growing_points_are_beyond_every_bound_but_not_beyond_its_square(
+    claim: str,
+) -> None:
     statement = SPECS.claim(f"zhang2021:{claim}").statement()
     points = list(map(as_point, _beyond(claim, BUDGETS["smoke"])))
     assert all(_outgrows(point, statement).ok is False for point in points)

@@ -33,8 +33,14 @@ ESCAPING = as_point(
 
 
 def test_every_point_has_every_property() -> None:
-    for point in map(as_point, [*_local(BUDGETS["standard"]), *_growing(BUDGETS["standard"])]):
-        unmet = [name for name, p in PROPERTIES.items() if p.is_satisfied is not None and not p.is_satisfied(point)]
+    for point in map(
+        as_point, [*_local(BUDGETS["standard"]), *_growing(BUDGETS["standard"])]
+    ):
+        unmet = [
+            name
+            for name, p in PROPERTIES.items()
+            if p.is_satisfied is not None and not p.is_satisfied(point)
+        ]
         assert unmet == []
 
 
@@ -49,7 +55,9 @@ def test_every_point_has_every_property() -> None:
         ("r", 2, "bounded-loss"),
     ],
 )
-def test_a_point_without_a_property_is_noticed(letter: str, value: int | str, unmet: str) -> None:
+def test_a_point_without_a_property_is_noticed(
+    letter: str, value: int | str, unmet: str
+) -> None:
     point = as_point({**next(iter(_local(BUDGETS["smoke"]))), letter: value})
     test = PROPERTIES[unmet].is_satisfied
     assert test is not None
@@ -77,16 +85,24 @@ def test_runs_on_plateaus_lose_at_least_the_bound_of_those_that_escape() -> None
 def test_what_leaving_costs_grows_with_the_noise() -> None:
     point = as_point(next(iter(_local(BUDGETS["smoke"]))))
     eta = ball(Fraction(1, 380))
-    small = excess_after_escape(point, eta, ball(Fraction(2, 5)), ball(Fraction(1, 100)))
+    small = excess_after_escape(
+        point, eta, ball(Fraction(2, 5)), ball(Fraction(1, 100))
+    )
     large = excess_after_escape(point, eta, ball(Fraction(2, 5)), ball(Fraction(100)))
     assert small < large
     with pytest.raises(ValueError, match="must have t_0 = 0"):
-        excess_after_escape(as_point({**point, "t_0": 1}), eta, ball(Fraction(0)), ball(Fraction(0)))
+        excess_after_escape(
+            as_point({**point, "t_0": 1}), eta, ball(Fraction(0)), ball(Fraction(0))
+        )
 
 
 def test_the_bound_on_plateaus_is_below_the_quadratic_by_what_is_lost() -> None:
-    statement = load_specs().claim("zhang2021:theorem-3-2").statement({"region": "ball"})
+    statement = (
+        load_specs().claim("zhang2021:theorem-3-2").statement({"region": "ball"})
+    )
     noisy = as_point({**next(iter(_local(BUDGETS["smoke"]))), "n": 100})
     quiet = as_point({**noisy, "n": 10**6})
     lhs = _at_least("start", "batches", "noise")
-    assert float(ball(lhs(noisy, statement)).mid()) < float(ball(lhs(quiet, statement)).mid())
+    assert float(ball(lhs(noisy, statement)).mid()) < float(
+        ball(lhs(quiet, statement)).mid()
+    )

@@ -10,7 +10,12 @@ import pytest
 from dpverify.harness.budget import BUDGETS
 from dpverify.harness.checks import as_point
 from dpverify.ledger import load_specs
-from dpverify.papers.zhang2021.empirical.checks.rates import _bounds, _growing, _grows, _outgrown
+from dpverify.papers.zhang2021.empirical.checks.rates import (
+    _bounds,
+    _growing,
+    _grows,
+    _outgrown,
+)
 from dpverify.symbolic.exact.evaluate import evaluate_statement
 from dpverify.symbolic.exact.numbers import Exact, nearest_float
 
@@ -25,8 +30,16 @@ def test_little_momentum_lifts_the_bracket_above_every_bound() -> None:
     for corner in _bounds(BUDGETS["smoke"]):
         found = _grows(as_point(corner), statement)
         logarithm = (corner["bound"] + 2) * math.log(8)
-        bracket = math.log1p(math.exp(logarithm) / 2) if corner["bound"] < 100 else logarithm - math.log(2)
-        halved = math.log1p(math.exp(logarithm)) / 2 if corner["bound"] < 100 else logarithm / 2
+        bracket = (
+            math.log1p(math.exp(logarithm) / 2)
+            if corner["bound"] < 100
+            else logarithm - math.log(2)
+        )
+        halved = (
+            math.log1p(math.exp(logarithm)) / 2
+            if corner["bound"] < 100
+            else logarithm / 2
+        )
         assert found.ok is False
         assert number(found.lhs) == pytest.approx(bracket - halved, rel=1e-9)
         assert number(found.rhs) == corner["bound"]
@@ -40,5 +53,7 @@ def test_what_is_outgrown_is_a_million_times_the_right_side() -> None:
     for slower in (0, -1):
         found = _outgrown(point, statement, slower=slower)
         assert number(found.lhs) == pytest.approx(left)
-        assert number(found.rhs) == pytest.approx(1e6 * right * float(point["n"]) ** slower)
+        assert number(found.rhs) == pytest.approx(
+            1e6 * right * float(point["n"]) ** slower
+        )
         assert found.ok == (left <= number(found.rhs))
