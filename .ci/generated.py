@@ -48,7 +48,8 @@ from dpverify.report.pages.repository import (
     with_block,
 )
 from dpverify.report.pages.write import check, regenerate
-from dpverify.selftest.pages import MUTANTS_PAGE, RATES_PAGE, SEARCH_PAGE, SELFTEST_PAGE
+from dpverify.selftest.check_pages import RATES_PAGE, SEARCH_PAGE
+from dpverify.selftest.pages import MUTANTS_PAGE, SELFTEST_PAGE
 from dpverify.symbolic.automatic.quotations import compared_quotations
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -39,11 +39,10 @@ if TYPE_CHECKING:
     from dpverify.ledger.errors import SpecError, UnknownClaim
     from dpverify.ledger.load import load_specs
     from dpverify.ledger.results import Result, Run
+    from dpverify.privacy.audit.auditor_coverage import audit_auditor
     from dpverify.privacy.audit.one_run import OneRunAudit, audit_one_run
-    from dpverify.privacy.audit.records import AuditError, AuditResult
+    from dpverify.privacy.audit.records import AuditError, AuditorCoverage, AuditResult
     from dpverify.privacy.audit.sequential import SequentialAudit, audit_sequential
-    from dpverify.privacy.auditors.coverage import audit_auditor
-    from dpverify.privacy.auditors.records import AuditorCoverage
     from dpverify.privacy.matrix import MatrixMechanism
     from dpverify.privacy.selection import selected_epsilon
     from dpverify.symbolic.laws.mechanism import Mechanism
@@ -100,11 +99,10 @@ _HOMES = {
     "ledger.errors": "SpecError UnknownClaim",
     "ledger.load": "load_specs",
     "ledger.results": "Result Run",
+    "privacy.audit.auditor_coverage": "audit_auditor",
     "privacy.audit.one_run": "OneRunAudit audit_one_run",
-    "privacy.audit.records": "AuditError AuditResult",
+    "privacy.audit.records": "AuditError AuditResult AuditorCoverage",
     "privacy.audit.sequential": "SequentialAudit audit_sequential",
-    "privacy.auditors.coverage": "audit_auditor",
-    "privacy.auditors.records": "AuditorCoverage",
     "privacy.matrix": "MatrixMechanism",
     "privacy.selection": "selected_epsilon",
     "symbolic.laws.mechanism": "Mechanism",

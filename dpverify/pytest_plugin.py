@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from dpverify.harness.run.runner import SessionEvidence
     from dpverify.harness.run.suite import JudgedReading
     from dpverify.harness.run.tasks import Job
+    from dpverify.ledger.check_results import CheckResult
     from dpverify.ledger.claims import ClaimSpec
-    from dpverify.ledger.results import CheckResult
 
 PIN = "pin"
 
@@ -283,7 +283,7 @@ class PinItem(ClaimItem):
     def runtest(self) -> None:
         """Fail if the checks together contradict the pin or each other."""
         from dpverify.harness.run.suite import judged
-        from dpverify.ledger.lost_proofs import lost_proofs
+        from dpverify.ledger.results import lost_proofs
         from dpverify.report.words import instead_words
 
         checks = [self.evidence.check(job, self.case) for job in self.case.jobs]

@@ -8,11 +8,9 @@ from typing import Any, Final
 
 from dpverify.algorithms.algorithm import Algorithm
 from dpverify.algorithms.baselines import DP_AGD, DP_GD, RRPSGD, STORM
-from dpverify.algorithms.ddp_srm import DDP_SRM
-from dpverify.algorithms.dp_nsgd import DP_NSGD
-from dpverify.algorithms.dp_srm import DP_SRM
+from dpverify.algorithms.dp_srm import DDP_SRM, DP_SRM
 from dpverify.algorithms.dpageem import FAMILY
-from dpverify.algorithms.sr_nsgd import SR_NSGD
+from dpverify.algorithms.nsgd import DP_NSGD, SR_NSGD
 from dpverify.foreign import ForeignError, foreign_code
 from dpverify.kernels import check
 from dpverify.targets import TargetError, load_object

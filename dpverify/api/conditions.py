@@ -18,7 +18,7 @@ from dpverify.harness.search.candidates import Interval
 from dpverify.harness.search.constraints import Inequality, can_solve, links, solve
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger import ClaimSpec
-from dpverify.ledger.display import display
+from dpverify.ledger.claims import display
 from dpverify.ledger.formula import (
     Compare,
     Formula,
@@ -41,8 +41,8 @@ from dpverify.symbolic.exact.numbers import EvaluationError, Exact
 # int, float, Fraction, Decimal, numbers of numpy, or text
 NumberInput: TypeAlias = SupportsIndex | SupportsFloat | str
 
-# largest denominator of the fraction that replaces a float, if it has the value of that
-# float
+# largest denominator of the fraction that replaces
+# a float, if it has the value of that float
 SIMPLEST = 10**9
 BITS = 1024  # precision of definitions
 

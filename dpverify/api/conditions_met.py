@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dpverify.api.judge import Budget, verify_run
-from dpverify.ledger.load import load_specs
-from dpverify.ledger.records import SHOWN, Record
-from dpverify.ledger.results import Counterexample, Result
-from dpverify.ledger.used_conditions import (
+from dpverify.ledger.check import (
     UsedCondition,
     conditions_of_used_claims,
     implication_specs,
     read_conditions,
 )
+from dpverify.ledger.check_results import Counterexample
+from dpverify.ledger.load import load_specs
+from dpverify.ledger.records import SHOWN, Record
+from dpverify.ledger.results import Result
 
 if TYPE_CHECKING:
     from dpverify.harness.run.engine import ReportRun

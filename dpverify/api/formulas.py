@@ -21,7 +21,7 @@ from dpverify.api.conditions import (
 from dpverify.api.explanation import single_claim
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger import ClaimSpec, Specs, load_specs
-from dpverify.ledger.display import display, texts
+from dpverify.ledger.claims import display, texts
 from dpverify.ledger.records import ORDERS, Severity, Status
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.report.numbers import show_float

@@ -49,7 +49,7 @@ class Verdicts(ShownAsTable, list[Result]):
     refuted boundary
     """
 
-    shown_by: ClassVar[str] = "dpverify.report.notebook.results:verdicts_table"
+    shown_by: ClassVar[str] = "dpverify.report.result_tables:verdicts_table"
 
     def __init__(
         self, results: Iterable[Result] = (), run: RunInfo | None = None
@@ -216,7 +216,7 @@ def stored_run_of_claim(
     specs: Specs, spec: ClaimSpec, store: Store, source: str | None = None
 ) -> Run | None:
     """Judge a claim from stored blocks with today's evidence, at the largest budget with all blocks; else None."""
-    from dpverify.harness.budget import BUDGETS
+    from dpverify.harness.checks import BUDGETS
 
     budgets = list(BUDGETS)
     requests = [

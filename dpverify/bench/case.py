@@ -81,16 +81,16 @@ class BenchCase:
     # before any form is timed, so that kernels are compiled.
     prepare: Callable[..., Forms]
     forms: Sequence[str]  # names of all forms, in the order of the report
-    # reference form: a physical limit, the literal algorithm, or a peer; by default the
-    # first form
+    # reference form: a physical limit, the literal
+    # algorithm, or a peer; by default the first form
     limit: str = ""
     # sizes, passed to ``prepare`` by name
     parameters: Mapping[str, int | float] = field(default_factory=dict)
     targets: Sequence[Target] = ()
     work: float = 1.0  # items per call (steps, normals, tasks), for seconds per item
     item: str = "call"  # name of an item, in the singular
-    # clock; ``thread`` for single-threaded kernels, ``wall`` for several threads and
-    # whole commands
+    # clock; ``thread`` for single-threaded kernels,
+    # ``wall`` for several threads and whole commands
     clock: Clock = "thread"
     # forms too slow for every round: timed once in each of the first three passes,
     # without a warm-up call, so that ``prepare`` must compile them on a small input
@@ -104,8 +104,8 @@ class BenchCase:
     limit_is_ours: bool = False
     # takes minutes: run only with ``--long`` or if the group is named
     long: bool = False
-    # times printed in a paper for this work on other machines: source -> pairs of size
-    # and seconds
+    # times printed in a paper for this work on other
+    # machines: source -> pairs of size and seconds
     printed: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     # name and parameter of the sweep of which the case is a part, set by :func:`sweep`
     sweep: str = ""

@@ -1,18 +1,22 @@
-"""The noise of DP-SRM, its baselines and DPageEM: as printed, and as certified by the accountant."""
+"""Requests for the noise of DP-SRM, its baselines and DPageEM: as printed, and as certified by the accountant."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any
 
 from dpverify.algorithms.registry import algorithm_named
 from dpverify.algorithms.settings import SettingInfo, fraction, whole
-from dpverify.calibrate.records import CalibrationRequest, Real, real
-from dpverify.calibrate.tables import requested_line
+from dpverify.calibrate.records import (
+    BatchCalibration,
+    CalibrationRequest,
+    NoiseRow,
+    real,
+)
+from dpverify.calibrate.tables import ROWS
 from dpverify.kernels import check
-from dpverify.ledger.records import Record
 from dpverify.papers.wang2019.accounting.runs import (
     AccountedNoise,
     BatchRun,
@@ -24,16 +28,8 @@ from dpverify.papers.wang2019.accounting.runs import (
 )
 from dpverify.papers.zhang2021.accounting.constants import PROVEN
 from dpverify.privacy import accounting
-from dpverify.privacy.batches import (
-    GAP,
-    MOST_STEPS,
-    WIDE_FRACTION,
-    check_delta,
-    check_epsilon,
-)
-from dpverify.privacy.schedules.schedule import RELATIONS, Schedule, Scheme
-from dpverify.report.numbers import show_float
-from dpverify.shown import ShownAsTable
+from dpverify.privacy.batches import MOST_STEPS, check_delta, check_epsilon
+from dpverify.privacy.schedule import Schedule, Scheme
 
 
 class BatchRequest(CalibrationRequest, frozen=True, kw_only=True):
@@ -315,42 +311,6 @@ class DdpRequest(SrmRequest, frozen=True, kw_only=True):
         return self.parties
 
 
-class NoiseRow(Record, frozen=True, kw_only=True):
-    """A noise and the epsilon that it gives."""
-
-    noise: Real  # standard deviation over the sensitivity of a mean over all data
-    # standard deviation of a coordinate of the noise: of the first estimate, and of
-    # later ones
-    std_0: Real
-    std: Real
-    # lower and upper bound on the smallest epsilon; the upper bound is the guarantee
-    epsilon: tuple[Real, Real]
-    certified: bool
-
-
-class BatchCalibration(ShownAsTable, Record, frozen=True, kw_only=True):
-    """The result of a calibration of a method on batches."""
-
-    shown_by: ClassVar[str] = "dpverify.calibrate.tables:batch_calibration_table"
-
-    schema: Literal[1] = 1
-    algorithm: str
-    epsilon: float
-    delta: float
-    n: int
-    steps: int
-    batch: int
-    batch_0: int
-    rate: float  # largest probability that an example is in a later batch
-    parties: int
-    # "exact" is the smallest certified noise. DP-SRM also has "printed" and "proof".
-    # Its baselines have "tracked", from section 6.1 or their own papers. DPageEM has
-    # "constant".
-    noise: dict[str, NoiseRow]
-    warnings: list[str] = []  # conditions of the printed theorem that fail
-    lipschitz: float = 1.0  # clip length of gradients
-
-
 def calibrate_batches(request: BatchRequest) -> BatchCalibration:
     """Calibrate the noise of a run to (epsilon, delta), for replace-one neighbours."""
     run = request.run()
@@ -385,95 +345,3 @@ def _row(run: BatchRun, accounted: AccountedNoise, epsilon: float) -> NoiseRow:
         epsilon=bounds,
         certified=certified,
     )
-
-
-ROWS = {
-    "printed": "as the algorithm's box prints it",
-    "proof": "as the privacy theorem prints it",
-    "constant": f"equation 4 with c_2 = {float(PROVEN['batches'])}",
-    "tracked": "as the paper has it",
-    "poisson": "certified for Poisson samples",
-    "exact": "as the accountant certifies it",
-    "fixed": "certified for a known order",
-    "shuffled": "certified for shuffled epochs",
-    "truncated-poisson": "certified for cut Poisson samples",
-    "balls-in-bins": "certified for balls in bins",
-    "random-allocation": "certified for random allocation",
-}
-
-
-def batch_summary(result: BatchCalibration) -> str:
-    """Return a summary of the calibration in several lines."""
-    first = f", first batch {result.batch_0}" if "proof" in result.noise else ""
-    shared = f" from {result.parties} parties" if result.parties > 1 else ""
-    lines = [
-        f"{result.algorithm}: N = {result.n}, T = {result.steps} steps, batches of {result.batch}{shared}{first}",
-        requested_line(result.epsilon, result.delta),
-        "",
-        f"{'':33}{'std':>10}{'first std':>10}{'epsilon >=':>11}{'<=':>11}  ok",
-    ]
-    for name, row in result.noise.items():
-        values = zip((row.std, row.std_0, *row.epsilon), (10, 10, 11, 11), strict=True)
-        numbers = "".join(f"{_show(value):>{width}}" for value, width in values)
-        lines.append(f"{ROWS[name]:33}{numbers}  {'yes' if row.certified else 'NO'}")
-    lines += ["", *(f"warning: {warning}" for warning in result.warnings)]
-    if any(
-        row.epsilon[0] == 0.0 and row.epsilon[1] != 0.0 for row in result.noise.values()
-    ):
-        lines.append("epsilon >= 0: only the upper bound of epsilon is known there.")
-    if any(
-        0.0 < float(row.epsilon[0]) < WIDE_FRACTION * float(row.epsilon[1])
-        for row in result.noise.values()
-    ):
-        lines.append(f"Why the bounds of epsilon differ: {GAP}.")
-    lines += [
-        "std: standard deviation of the noise of a coordinate; first std: the same in the first step.",
-        "epsilon >=, <=: bounds of the smallest epsilon; ok: whether the requested epsilon is certified.",
-        "Neighbours differ by replacing one example. Batches are drawn without replacement.",
-        "The numbers are for real arithmetic, not for floats.",
-    ]
-    if "poisson" in result.noise:
-        lines.append("With Poisson samples, neighbours have one example more or less.")
-    for name in result.noise.keys() & RELATIONS.keys():
-        replaced = "replace-one" in RELATIONS[name]
-        relation = (
-            "differ by replacing one example"
-            if replaced
-            else "have one example more or less"
-        )
-        lines.append(f"With sampling {name}, neighbours {relation}.")
-        if name == "shuffled":
-            lines.append(
-                "No amplification is proven for shuffled epochs: the noise is that of a known order."
-            )
-    return "\n".join([*lines, "", _advice(result)])
-
-
-def _advice(result: BatchCalibration) -> str:
-    """Return a sentence on the noise to implement."""
-    row = result.noise["exact"]
-    later = (
-        f"Gaussian noise with standard deviation {_show(row.std)} to each coordinate of"
-    )
-    if "proof" not in result.noise:
-        length = show_float(result.lipschitz)
-        multiplier = _show(float(row.std) * result.batch / result.lipschitz)
-        advice = f"Add {later} the mean gradient of each batch, with each example's gradient clipped to norm {length}."
-        poisson = result.noise.get("poisson")
-        sampled = (
-            ""
-            if poisson is None
-            else f", with Poisson samples {_show(float(poisson.std) * result.batch / result.lipschitz)}"
-        )
-        for name in result.noise.keys() & RELATIONS.keys():
-            practised = _show(
-                float(result.noise[name].std) * result.batch / result.lipschitz
-            )
-            sampled += f", with sampling {name} {practised}"
-        return f"{advice}\nOn the sum of the clipped gradients, this is the noise multiplier {multiplier}{sampled}."
-    first = f"Gaussian noise with standard deviation {_show(row.std_0)} to each coordinate of the first estimate"
-    return f"Add {first}, and {later} each later estimate, with clipped gradients and gradient changes."
-
-
-def _show(value: Real) -> str:
-    return value if isinstance(value, str) else show_float(value, 5)

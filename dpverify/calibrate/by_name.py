@@ -11,9 +11,14 @@ import msgspec
 from dpverify.algorithms.algorithm import Algorithm, ProblemSize
 from dpverify.algorithms.registry import ALGORITHMS, algorithm_named
 from dpverify.algorithms.settings import SettingInfo, Settings, options, whole
-from dpverify.calibrate.batches import BatchCalibration
 from dpverify.calibrate.growing import GrowingCalibration
-from dpverify.calibrate.records import Calibration, CalibrationRequest, Real, real
+from dpverify.calibrate.records import (
+    BatchCalibration,
+    Calibration,
+    CalibrationRequest,
+    Real,
+    real,
+)
 from dpverify.calibrate.tables import requested_line
 from dpverify.kernels import check
 from dpverify.ledger.records import Record

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from dpverify.algorithms.registry import ALGORITHMS
-from dpverify.calibrate.batches import BatchCalibration, batch_summary
 from dpverify.calibrate.by_name import (
     AnyCalibration,
     SettingsCalibration,
@@ -16,8 +15,8 @@ from dpverify.calibrate.by_name import (
 )
 from dpverify.calibrate.growing import GrowingCalibration, budget_summary
 from dpverify.calibrate.guarantee import epsilon
-from dpverify.calibrate.records import Calibration, Real, real
-from dpverify.calibrate.tables import requested_line
+from dpverify.calibrate.records import BatchCalibration, Calibration, Real, real
+from dpverify.calibrate.tables import batch_summary, requested_line
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import Record, encode
 from dpverify.report.files import STDOUT, answer, write_json

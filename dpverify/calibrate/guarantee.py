@@ -18,7 +18,7 @@ from dpverify.privacy.batches import (
     upper_epsilon,
 )
 from dpverify.privacy.participation import Bounds
-from dpverify.privacy.schedules.schedule import PRACTISED, Schedule
+from dpverify.privacy.schedule import PRACTISED, Schedule
 
 if TYPE_CHECKING:
     from dpverify.papers.tran2022.accounting.noise import UnitNoise

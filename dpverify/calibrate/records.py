@@ -218,11 +218,11 @@ class Calibration(ShownAsTable, Record, frozen=True, kw_only=True):
     epsilon_bought: Real
     delta_bought: float  # delta that the printed sigma gives at this epsilon
     bought: Trio  # epsilon that each of the three sigmas gives at this delta
-    # whether each of the three sigmas gives (epsilon, delta), by the accountant's upper
-    # bound
+    # whether each of the three sigmas gives (epsilon,
+    # delta), by the accountant's upper bound
     certified: dict[str, bool]
-    # the accountant's lower and upper bound on the Gaussian privacy parameter at
-    # ``sigma.exact``
+    # the accountant's lower and upper bound on the
+    # Gaussian privacy parameter at ``sigma.exact``
     mu: tuple[float, float]
     # its lower and upper bound on epsilon at ``sigma.exact`` and this delta; the upper
     # bound is the guarantee
@@ -237,3 +237,39 @@ class Calibration(ShownAsTable, Record, frozen=True, kw_only=True):
 def real(value: float) -> Real:
     """Return a float, or "inf" for a value that is not finite."""
     return value if math.isfinite(value) else "inf"
+
+
+class NoiseRow(Record, frozen=True, kw_only=True):
+    """A noise and the epsilon that it gives."""
+
+    noise: Real  # standard deviation over the sensitivity of a mean over all data
+    # standard deviation of a coordinate of the
+    # noise: of the first estimate, and of later ones
+    std_0: Real
+    std: Real
+    # lower and upper bound on the smallest epsilon; the upper bound is the guarantee
+    epsilon: tuple[Real, Real]
+    certified: bool
+
+
+class BatchCalibration(ShownAsTable, Record, frozen=True, kw_only=True):
+    """The result of a calibration of a method on batches."""
+
+    shown_by: ClassVar[str] = "dpverify.calibrate.tables:batch_calibration_table"
+
+    schema: Literal[1] = 1
+    algorithm: str
+    epsilon: float
+    delta: float
+    n: int
+    steps: int
+    batch: int
+    batch_0: int
+    rate: float  # largest probability that an example is in a later batch
+    parties: int
+    # "exact" is the smallest certified noise. DP-SRM also has
+    # "printed" and "proof". Its baselines have "tracked", from
+    # section 6.1 or their own papers. DPageEM has "constant".
+    noise: dict[str, NoiseRow]
+    warnings: list[str] = []  # conditions of the printed theorem that fail
+    lipschitz: float = 1.0  # clip length of gradients

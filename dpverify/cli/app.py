@@ -17,6 +17,7 @@ from dpverify.cli.bench import bench
 from dpverify.cli.claims import list_claims, units
 from dpverify.cli.comparing import calibrate, compare
 from dpverify.cli.conform import conform
+from dpverify.cli.create import new_paper, site
 from dpverify.cli.doctor import doctor
 from dpverify.cli.experiments import (
     add_algorithms,
@@ -27,7 +28,6 @@ from dpverify.cli.experiments import (
     train_options,
 )
 from dpverify.cli.explain import conditions, explain
-from dpverify.cli.new_paper import new_paper
 from dpverify.cli.output import (
     BAD_INPUT,
     BROKEN_PIPE,
@@ -41,7 +41,6 @@ from dpverify.cli.output import (
 )
 from dpverify.cli.proofs import certify, prove, rules
 from dpverify.cli.selftest import selftest
-from dpverify.cli.site import site
 from dpverify.cli.verify import verify
 from dpverify.foreign import interrupts_recorded
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-import pickle
 import sys
 from collections.abc import Iterator
 from functools import partial
@@ -12,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpverify.apart import run_apart
-from dpverify.cli.conformance import load_datasets, load_function, load_value
 from dpverify.cli.output import (
     INTERRUPTED,
     OK,
@@ -25,19 +21,17 @@ from dpverify.cli.output import (
     check_folder,
     check_json,
     complain,
-    refused,
     write_record,
 )
-from dpverify.foreign import ForeignError, foreign_code
+from dpverify.cli.targets import cache_key, find, load_function, load_targets
+from dpverify.foreign import ForeignError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dpverify.algorithms.algorithm import Algorithm
-    from dpverify.algorithms.audited import AuditTarget
     from dpverify.conform.peers.records import Peer
-    from dpverify.privacy.audit.records import AuditResult, Law
-    from dpverify.privacy.auditors.records import AuditorCoverage
+    from dpverify.privacy.audit.records import AuditorCoverage, AuditResult, Law
+
 
 REFUTED = 1
 
@@ -205,10 +199,10 @@ def audit(
     except ForeignError as error:
         raise BadInput("audit", mechanism, str(error)) from error
     write_record(result, json)
-    from dpverify.report.text.audit import lines
+    from dpverify.cli.results import audit_lines
 
     console = Console(stderr=json == STDOUT)
-    _show(lines(result), console)
+    _show(audit_lines(result), console)
     if report is not None and peer is not None:
         _show(
             [f"wrote {report / name}" for name in _record(result, peer, report)],
@@ -235,7 +229,7 @@ def _audit_auditor(
     except ForeignError as error:
         raise BadInput("--auditor", auditor, str(error)) from error
     write_record(coverage, json)
-    from dpverify.report.text.audit import coverage_lines
+    from dpverify.cli.results import coverage_lines
 
     print(
         "\n".join(coverage_lines(coverage)),
@@ -265,9 +259,9 @@ def coverages(
 ) -> Iterator[tuple[AuditorCoverage, str, dict[str, str]]]:
     """Load and audit an auditor with a progress bar; yield the result, the docstring and the library versions."""
     from dpverify.conform.peers.recording import says_of, versions_of
+    from dpverify.privacy.audit.auditor_coverage import audit_auditor
     from dpverify.privacy.audit.records import AuditError
-    from dpverify.privacy.auditors.coverage import audit_auditor
-    from dpverify.report.terminal import rounds_on_stderr
+    from dpverify.report.text.console import rounds_on_stderr
 
     function, module = load_function("--auditor", auditor)
     try:
@@ -291,7 +285,7 @@ def _record(result: AuditResult, peer: Peer, report: Path) -> list[str]:
 
 def _show(texts: list[str], console: Console) -> None:
     """Print each text on one line or, in a terminal, wrapped."""
-    from dpverify.report.terminal import print_lines
+    from dpverify.report.text.console import print_lines
     from dpverify.report.text.paragraphs import StyledLine, wrapped
 
     for text in texts:
@@ -322,7 +316,7 @@ def results(
     from dpverify.privacy.audit.audit import audit as run
     from dpverify.privacy.audit.records import AuditError
     from dpverify.privacy.audit.sampling import AuditBackend
-    from dpverify.report.terminal import rounds_on_stderr
+    from dpverify.report.text.console import rounds_on_stderr
 
     delta = options["delta"]
     try:
@@ -336,10 +330,10 @@ def results(
             limit=limit,
         )
         with context as backend, rounds_on_stderr() as report:
-            request = _cache_key(mechanism, datasets, target)
+            request = cache_key(mechanism, datasets, target)
             if request is None:
                 backend.store = None
-            origin = partial(_load_targets, mechanism, datasets, delta)
+            origin = partial(load_targets, mechanism, datasets, delta)
             result = run(
                 target.mechanism,
                 target.datasets,
@@ -362,66 +356,3 @@ def _peer(mechanism: str, result: AuditResult) -> Peer:
     from dpverify.conform.peers.recording import audited
 
     return audited(mechanism, load_function("MECHANISM", mechanism)[1], result)
-
-
-def _cache_key(mechanism: str, datasets: str | None, target: AuditTarget) -> str | None:
-    """Return a cache key: the mechanism's name and a digest of the data sets and of the Python files in its folder."""
-    try:
-        with foreign_code("datasets"):
-            digest = hashlib.sha256(pickle.dumps(target.datasets))
-            home = (
-                Path(inspect.getfile(inspect.unwrap(target.mechanism))).parent
-                if ":" in mechanism
-                else None
-            )
-    except ForeignError:  # without a digest, results are not stored
-        return None
-    for path in sorted(home.glob("*.py") if home else ()):
-        digest.update(path.name.encode() + path.read_bytes())
-    return f"{mechanism} {datasets} {digest.hexdigest()}"
-
-
-def _load_targets(
-    mechanism: str, datasets: str | None, delta: float
-) -> tuple[Any, Any]:
-    """Return the mechanism and the data sets; called in other processes."""
-    from dpverify.privacy.audit.audit import default_datasets
-
-    target = find(mechanism, datasets, None, delta)
-    return (
-        target.mechanism,
-        default_datasets() if target.datasets is None else target.datasets,
-    )
-
-
-def find(
-    mechanism: str, datasets: str | None, score: str | None, delta: float
-) -> AuditTarget:
-    """Load the target that the user named."""
-    from dpverify.algorithms.audited import AuditTarget
-
-    scorer = None if score is None else load_function("--score", score)[0]
-    algorithm = algorithm_of(mechanism)
-    if algorithm is None:
-        function, module = load_function("MECHANISM", mechanism)
-        return AuditTarget(function, load_datasets(datasets, module), scorer)
-    if datasets is not None:
-        raise BadInput("--datasets", datasets, f"{mechanism} brings its own")
-    from dpverify.privacy.audit.records import AuditError
-
-    if not 0.0 <= delta < 1.0:
-        raise AuditError(f"delta: {delta}: must be at least 0 and below 1")
-    with refused():
-        target: AuditTarget = algorithm.audit_target(delta)
-    return target if scorer is None else target._replace(score=scorer)
-
-
-def algorithm_of(mechanism: str) -> Algorithm[Any] | None:
-    """Return the algorithm that the user named, or None if it is another mechanism."""
-    from dpverify.algorithms.algorithm import Algorithm
-    from dpverify.algorithms.registry import ALGORITHMS
-
-    if ":" not in mechanism:
-        return ALGORITHMS.get(mechanism)
-    value = load_value("MECHANISM", mechanism)[0]
-    return value if isinstance(value, Algorithm) else None

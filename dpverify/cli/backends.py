@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from dpverify.harness.run.cluster import Cluster
     from dpverify.harness.run.store import Store
 
-# with at most this many claims, a run may end before workers that are started later
-# would be ready
+# with at most this many claims, a run may end before
+# workers that are started later would be ready
 MAX_CLAIMS = 8
 # limit on the characters of all names, which are written to the process before it reads
 MAX_LENGTH = 2000

@@ -85,7 +85,7 @@ def bench(
     _check_report(report, chosen)
     old = _read(against)
     from dpverify.bench.run import QUICK, STANDARD, run
-    from dpverify.report.terminal import rounds_on_stderr
+    from dpverify.report.text.console import rounds_on_stderr
 
     blocks = open_store(store)
     with rounds_on_stderr() as progress:

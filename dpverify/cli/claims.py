@@ -23,7 +23,7 @@ from dpverify.processes import collect_garbage_rarely
 
 if TYPE_CHECKING:
     from dpverify.ledger import ClaimSpec
-    from dpverify.ledger.display import ListedClaim
+    from dpverify.ledger.claims import ListedClaim
 
 
 def _claims(_: object) -> Iterator[tuple[str, str]]:
@@ -133,7 +133,7 @@ def list_claims(
         code is 2 if there is an error.
     """
     from dpverify.ledger import load_specs
-    from dpverify.ledger.display import Listing, list_claims
+    from dpverify.ledger.claims import Listing, list_claims
 
     check_json(json)
     statuses, kinds = chosen(status, kind)
@@ -249,8 +249,7 @@ def _print(entries: Iterable[ListedClaim], claims: Iterable[ClaimSpec]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from dpverify.report.terminal import STYLES
-    from dpverify.report.text.tables import name_cell, table
+    from dpverify.report.text.console import STYLES, name_cell, table
 
     console = Console()
     ordered = sorted(entries, key=lambda entry: entry.record.kind == "note")

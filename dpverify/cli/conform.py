@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import inspect
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from dpverify.apart import run_apart
-from dpverify.cli.conformance import ConformAnswers, Place, load_function, load_value
 from dpverify.cli.output import BadInput, Real, Whole, check_file, check_folder
+from dpverify.cli.results import ConformAnswers, Place
+from dpverify.cli.targets import (
+    algorithm_or_value,
+    load_function,
+    load_training,
+    with_device,
+)
 from dpverify.foreign import (
     ForeignError,
     check_originals,
@@ -309,11 +313,6 @@ def _training_tests(
     )
 
 
-def load_training(target: str, device: str | None) -> Training:
-    """Import and return a training; each rank calls this."""
-    return _with_device(target, load_function("TARGET", target)[0], device)
-
-
 def _card_name(device: str) -> str:
     from dpverify.conform.guarded import card_name
     from dpverify.kernels.check import ArgumentError
@@ -322,21 +321,6 @@ def _card_name(device: str) -> str:
         return card_name(device)
     except ArgumentError as error:
         raise BadInput("--device", device, error.rule) from error
-
-
-def _with_device(
-    target: str, function: Callable[..., Any], device: str | None
-) -> Callable[..., Any]:
-    """Bind the device to a target; raise BadInput if the target has no parameter for it."""
-    if device is None:
-        return function
-    try:
-        parameters = set(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # compiled functions have no signature
-        parameters = set()
-    if "device" not in parameters:
-        raise BadInput("TARGET", target, "must have a parameter 'device' for --device")
-    return partial(function, device=device)
 
 
 def _training(
@@ -354,7 +338,7 @@ def _training(
             target,
             "must be in a module with a PROMISE, a dpverify.conform.Promise",
         )
-    return says_of(make, target), module, (_with_device(target, make, device), promise)
+    return says_of(make, target), module, (with_device(target, make, device), promise)
 
 
 def _entry(
@@ -372,16 +356,6 @@ def _entry(
     return judge(target, name, *pair, auditors=functions, **how)
 
 
-def _algorithm_or_value(target: str) -> tuple[Any, ModuleType]:
-    """Return a bundled algorithm or the user's object, and its module."""
-    if ":" not in target:
-        from dpverify.algorithms.registry import ALGORITHMS
-
-        if target in ALGORITHMS:
-            return ALGORITHMS[target], sys.modules[type(ALGORITHMS[target]).__module__]
-    return load_value("TARGET", target)
-
-
 def _is_pair(pair: object) -> bool:
     """Test whether this is an optimizer and its promise."""
     from dpverify.conform import PrivateOptimizer, Promise
@@ -395,7 +369,7 @@ def _load_optimizer(
     target: str, device: str | None
 ) -> tuple[str, ModuleType, Pair | dict[str, Pair]]:
     """Return the docstring of a function on one line, its module, and its result."""
-    value, module = _algorithm_or_value(target)
+    value, module = algorithm_or_value(target)
     make = getattr(value, "conformance", value)  # a method of Algorithm
     if not callable(make):
         raise BadInput(
@@ -403,7 +377,7 @@ def _load_optimizer(
         )
     from dpverify.conform.peers.recording import says_of
 
-    build = _with_device(target, make, device)
+    build = with_device(target, make, device)
     try:
         with foreign_code(target):
             several = build()

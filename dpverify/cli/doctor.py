@@ -44,7 +44,7 @@ def _print(states: list[tuple[str, bool, str]]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from dpverify.report.text.tables import table
+    from dpverify.report.text.console import table
 
     console = Console()
     if console.is_terminal:

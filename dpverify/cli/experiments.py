@@ -168,7 +168,7 @@ def party(
         Write the result as JSON to this file, or to stdout for -. With -, the text goes
         to stderr.
     """
-    from dpverify.algorithms.ddp_srm import DDP_SRM
+    from dpverify.algorithms.dp_srm import DDP_SRM
     from dpverify.train import Request, run_party_command
 
     with refused():

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from rich import progress as bars
 
 from dpverify.foreign import raise_lost_interrupt
-from dpverify.report.terminal import bar_on_stderr, refutation_line
+from dpverify.report.terminal import refutation_line
+from dpverify.report.text.console import bar_on_stderr
 from dpverify.report.words import STATUSES, counts_words
 
 if TYPE_CHECKING:

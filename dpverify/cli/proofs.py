@@ -109,7 +109,7 @@ def _search(statement: Statement, *, suggest: bool) -> bool:
 
 def _print_next_lines(statement: Statement, chain: Derivation) -> None:
     """Print lines that may follow the last line of a chain."""
-    from dpverify.symbolic.automatic.proofs import next_lines
+    from dpverify.symbolic.elaborate.examination import next_lines
 
     for line in next_lines(statement, chain):
         print(f"possible next line: {line}")

@@ -107,7 +107,7 @@ def selftest(
     from dpverify.selftest.pages import SELFTEST_PAGE
 
     _check_page(SELFTEST_PAGE, report)
-    from dpverify.report.terminal import rounds_on_stderr
+    from dpverify.report.text.console import rounds_on_stderr
     from dpverify.selftest.run import FailingGuardsError
     from dpverify.selftest.run import selftest as run_selftest
 
@@ -131,16 +131,16 @@ def selftest(
 
 
 def _search(only: str, root: Path, json: Target | None, report: Path | None) -> int:
-    from dpverify.selftest.searching import FILE, judge_search, read_inequalities
+    from dpverify.selftest.checks import FILE, judge_search, read_inequalities
 
     if not (root / FILE).is_file():
         raise BadInput("--root", root, f"must be a checkout of dpverify, with {FILE}")
     check_json(json)
-    from dpverify.selftest.pages import SEARCH_PAGE
+    from dpverify.selftest.check_pages import SEARCH_PAGE
 
     _check_page(SEARCH_PAGE, report)
-    from dpverify.report.terminal import rounds_on_stderr
-    from dpverify.selftest.pages import search_summary as summary
+    from dpverify.report.text.console import rounds_on_stderr
+    from dpverify.selftest.check_pages import search_summary as summary
 
     planted = read_inequalities(root).named(only)
     if not planted.false and not planted.true:
@@ -165,7 +165,7 @@ def _modules(
     from dpverify.selftest.pages import MUTANTS_PAGE
 
     before = _check_page(MUTANTS_PAGE, report)
-    from dpverify.report.terminal import rounds_on_stderr
+    from dpverify.report.text.console import rounds_on_stderr
     from dpverify.selftest.modules import change_modules
     from dpverify.selftest.pages import mutants_summary as summary
 
@@ -236,13 +236,13 @@ def _rates(
     if seeds < 1:
         raise BadInput("--rates", seeds, "must be at least 1")
     check_json(json)
-    from dpverify.selftest.pages import RATES_PAGE
+    from dpverify.selftest.check_pages import RATES_PAGE
 
     _check_page(RATES_PAGE, report)
     from dpverify.ledger import load_specs
-    from dpverify.report.terminal import rounds_on_stderr
-    from dpverify.selftest.pages import rates_summary as summary
-    from dpverify.selftest.rates import measure_rates
+    from dpverify.report.text.console import rounds_on_stderr
+    from dpverify.selftest.check_pages import rates_summary as summary
+    from dpverify.selftest.checks import measure_rates
 
     with rounds_on_stderr() as progress:
         run = measure_rates(

@@ -1,9 +1,12 @@
-"""The work of ``dpverify compare``: check a request, run it, write text and files, return the exit code."""
+"""The work of ``dpverify compare``: check a request, run it, write text and files, return the exit code.
+
+The text of a comparison has settings, two tables, guarantees and notes.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -14,9 +17,10 @@ from dpverify.compare.experiments.experiment import ExperimentRequest
 from dpverify.compare.experiments.page import EXPERIMENTS_PAGE, with_result
 from dpverify.compare.experiments.run import run_experiment
 from dpverify.compare.experiments.words import summary as experiment_summary
-from dpverify.compare.figure import experiment_svg, svg
+from dpverify.compare.figure import HEADS, experiment_svg, svg
 from dpverify.compare.page import COMPARISON_PAGE
 from dpverify.compare.records import (
+    MEASURES,
     CompareRequest,
     CompareResult,
     Comparisons,
@@ -24,16 +28,18 @@ from dpverify.compare.records import (
     source_of,
 )
 from dpverify.compare.run import compare
-from dpverify.compare.words import summary
 from dpverify.harness.run.backend import Backend
 from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
 from dpverify.report.files import STDOUT, answer, deliver, is_generated
 from dpverify.report.folder import RecordedPage
+from dpverify.report.numbers import show_float
 from dpverify.report.pages.layout import INDEX
 from dpverify.report.pages.write import regenerate
-from dpverify.report.terminal import rounds_on_stderr
+from dpverify.report.text.console import rounds_on_stderr
+from dpverify.report.text.paragraphs import terminal_width
+from dpverify.report.words import plural
 
 
 def run_compare(
@@ -67,7 +73,13 @@ def run_compare(
             COMPARISON_PAGE.check_target(report)
         with rounds_on_stderr() as progress:
             result = compare(request, progress, backend=backend)
-        deliver(summary(result), encode(result), json, figure, lambda: svg(result))
+        deliver(
+            comparison_summary(result),
+            encode(result),
+            json,
+            figure,
+            lambda: svg(result),
+        )
         if report is not None and result.interrupted:
             out = sys.stderr if json == STDOUT else sys.stdout
             out.write(
@@ -151,3 +163,94 @@ def merged(stored: Comparisons | None, comparison: RecordedComparison) -> Compar
     every = [] if stored is None else stored.comparisons
     comparisons = {run.command: run for run in [*every, comparison]}
     return Comparisons(comparisons=list(comparisons.values()))
+
+
+WIDTH = 26
+
+
+def comparison_summary(result: CompareResult) -> str:
+    """Return a summary of the comparison as several lines of text."""
+    return "\n".join(
+        (
+            *_setting(result),
+            "",
+            *_means(result),
+            "",
+            *_differences(result),
+            "",
+            *_ending(result),
+        )
+    )
+
+
+def _setting(result: CompareResult) -> Iterator[str]:
+    data = result.data
+    yield f"{data.name}: N = {data.n} to train on, {result.tested} to test on, d = {data.d}, classes {data.called}"
+    bounds = f"G = {result.lipschitz:.6g}, L = {result.smoothness:.6g}"
+    yield f"certified: {bounds} (lam = {show_float(result.lam)}, rows: {result.scale})"
+    budget = (
+        f"epsilon = {show_float(result.epsilon)}, delta = {show_float(result.delta)}"
+    )
+    yield f"noise of every private method: the least certified for {budget}, for replacing one example"
+    for method in result.methods:
+        noise = ", ".join(
+            f"{show_float(value)} ({kind})" for kind, value in method.noise_std.items()
+        )
+        sizes = (
+            f"T = {method.steps}, batch {method.batch}, eta = {show_float(method.eta)}"
+        )
+        yield f"  {method.name:<8} {sizes}, deviation of noise {noise}"
+
+
+def _means(result: CompareResult) -> Iterator[str]:
+    yield f"at the last iterate (mean: over iterates), mean over {plural(result.done, 'seed')} with 95% interval"
+    rows = {
+        method.name: [method.means[measure].shown() for measure in MEASURES]
+        for method in result.methods
+    }
+    yield from _table(rows)
+
+
+def _differences(result: CompareResult) -> Iterator[str]:
+    yield "minus dp-nsgd, seed by seed on the same splits; * the interval excludes 0"
+    rows: dict[str, list[str]] = {}
+    for method in result.methods:
+        if method.minus_dp_nsgd:
+            differences = [method.minus_dp_nsgd[measure] for measure in MEASURES]
+            stars = [
+                "" if difference.seen == "no difference seen" else "*"
+                for difference in differences
+            ]
+            pairs = zip(differences, stars, strict=True)
+            rows[method.name] = [
+                difference.shown("+") + star for difference, star in pairs
+            ]
+    yield from _table(rows)
+
+
+def _table(rows: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield a row for each method or, in a narrow terminal, a block of lines for each method."""
+    head = _row("method", *HEADS.values())
+    if len(head) <= terminal_width():
+        yield head
+        yield from (_row(name, *cells) for name, cells in rows.items())
+        return
+    for name, cells in rows.items():
+        yield f"  {name}"
+        yield from (
+            f"    {measure:<{WIDTH}}  {cell}"
+            for measure, cell in zip(HEADS.values(), cells, strict=True)
+        )
+
+
+def _row(name: str, *cells: str) -> str:
+    return (f"  {name:<8} " + "  ".join(f"{cell:<{WIDTH}}" for cell in cells)).rstrip()
+
+
+def _ending(result: CompareResult) -> Iterator[str]:
+    if result.interrupted:
+        yield f"interrupted: {result.done} of {result.seeds} seeds were finished"
+    yield f"{result.seconds:.2f} s, accounting and first compilation included"
+    yield "privacy:"
+    yield from (f"  {method.name:<8} {method.privacy}" for method in result.methods)
+    yield from (f"  {note}" for note in result.notes)

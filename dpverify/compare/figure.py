@@ -21,7 +21,6 @@ from dpverify.compare.experiments.records import (
     TableResult,
 )
 from dpverify.compare.records import MEASURES, CompareResult
-from dpverify.compare.words import HEADS
 from dpverify.report import style
 from dpverify.report.numbers import show_float
 
@@ -291,3 +290,11 @@ def experiment_svg(result: TableResult | NetworkResult) -> bytes:
     if isinstance(result, TableResult):
         return table_svg(result.tables[0], "needed")
     return network_svg(result.tables[0])
+
+
+HEADS = {
+    "gradient_norm": "gradient norm, last",
+    "mean_gradient_norm": "gradient norm, mean",
+    "loss": "training loss",
+    "test_error": "test error",
+}

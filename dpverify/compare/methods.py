@@ -25,12 +25,11 @@ import msgspec
 
 from dpverify.algorithms.algorithm import Algorithm
 from dpverify.algorithms.baselines import DP_GD
-from dpverify.algorithms.dp_nsgd import DP_NSGD
 from dpverify.algorithms.dp_srm import DP_SRM
 from dpverify.algorithms.dpageem import DP_SGD
+from dpverify.algorithms.nsgd import DP_NSGD, SR_NSGD
 from dpverify.algorithms.registry import algorithm_named
 from dpverify.algorithms.settings import options
-from dpverify.algorithms.sr_nsgd import SR_NSGD
 from dpverify.kernels import check
 from dpverify.kernels.typing import Vector
 from dpverify.privacy.batches import BatchSteps, least_factor

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from dpverify.algorithms.dp_nsgd import DP_NSGD
 from dpverify.algorithms.dp_srm import DP_SRM
 from dpverify.algorithms.dpageem import DP_SGD
-from dpverify.algorithms.sr_nsgd import SR_NSGD
-from dpverify.compare.figure import svg
+from dpverify.algorithms.nsgd import DP_NSGD, SR_NSGD
+from dpverify.compare.figure import HEADS, svg
 from dpverify.compare.methods import FULL_BATCHES, METHODS, WITHOUT_NOISE
 from dpverify.compare.records import (
     MEASURES,
@@ -18,10 +17,10 @@ from dpverify.compare.records import (
     Comparisons,
     MeanInterval,
     RecordedComparison,
+    Repeatable,
     corrected_level,
 )
 from dpverify.compare.records import differences as between
-from dpverify.compare.words import HEADS, made_with
 from dpverify.report import markdown as md
 from dpverify.report.collect import slug
 from dpverify.report.folder import RecordedPage
@@ -315,3 +314,15 @@ def comparison_figures(comparisons: Comparisons) -> dict[str, bytes]:
 
 
 COMPARISON_PAGE = RecordedPage("comparison", Comparisons, page, comparison_figures)
+
+
+def made_with(words: str, run: Repeatable, *origin: tuple[str, str]) -> str:
+    """Return the command, the origin of the data and the versions as markdown."""
+    facts = [
+        *origin,
+        ("commit", run.commit),
+        *sorted(run.versions.items()),
+        *sorted(run.machine.items()),
+    ]
+    fact_words = ", ".join(f"{name} {md.code(value)}" for name, value in facts if value)
+    return f"{words}:\n\n```sh\n{run.command}\n```\n\n{md.bullets([fact_words])}"

@@ -203,9 +203,9 @@ class SeedOutcome(Record, frozen=True, kw_only=True):
     seed: int
     # norm of the gradient on the training part, at the last iterate
     gradient_norm: float
-    # mean of the norm over at most 50 evenly spaced iterates of w_1, .., w_T:
-    # approximates the expected norm at an iterate drawn at random, which Theorems 6 and
-    # 9 bound
+    # mean of the norm over at most 50 evenly spaced iterates
+    # of w_1, .., w_T: approximates the expected norm at an
+    # iterate drawn at random, which Theorems 6 and 9 bound
     mean_gradient_norm: float
     loss: float  # objective on the training part, at the last iterate
     # fraction of the test part that is misclassified, at the last iterate

@@ -1,7 +1,12 @@
 """Test whether an optimizer keeps the assumptions of its accounting: batches, sensitivity, noise and state."""
 
-from dpverify.conform.records import PrivateOptimizer, Promise, Release, Statistic
-from dpverify.conform.results import Conformance, ConformanceTest
+from dpverify.conform.promise import Promise, Statistic
+from dpverify.conform.records import (
+    Conformance,
+    ConformanceTest,
+    PrivateOptimizer,
+    Release,
+)
 from dpverify.conform.run import conformance
 
 __all__ = [

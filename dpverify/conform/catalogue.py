@@ -17,7 +17,8 @@ import numpy as np
 from dpverify.conform.guarded import GuardedOptimizer
 from dpverify.conform.outputs import STEPS, pairs_of_batches, run_on
 from dpverify.conform.peers.records import Answer, CatalogueEntry
-from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.promise import Promise
+from dpverify.conform.records import PrivateOptimizer
 from dpverify.conform.run import all_tests
 from dpverify.foreign import ForeignError, foreign_code
 from dpverify.privacy.accounting import epsilon

@@ -13,7 +13,8 @@ import numpy as np
 from scipy.stats import binom
 
 from dpverify.conform.guarded import copied
-from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.promise import Promise
+from dpverify.conform.records import PrivateOptimizer
 from dpverify.kernels import check
 
 ALL_STEPS = 24  # runs of at most this many steps are tested in every step
@@ -21,16 +22,16 @@ FIRST_STEPS = 8  # tested steps at the start of a longer run
 LAST_STEPS = 4
 MIDDLE_STEPS = 8
 MOST_STEPS = 2000  # later steps are not tested
-# total gradient entries up to the last tested step: in large dimensions that step is
-# earlier
+# total gradient entries up to the last tested
+# step: in large dimensions that step is earlier
 MOST_WALKED = 5 * 10**7
-# consecutive steps whose noise is tested; a long run has three such windows: start,
-# middle, end
+# consecutive steps whose noise is tested; a long
+# run has three such windows: start, middle, end
 WINDOW = 8
 # entries of a batch, 0.5 GB; larger Poisson samples are tested only up to batch + 1
 MOST_GRADIENTS = 2**26
-# if at most this many sizes lie between the 5% and 95% quantiles of Poisson sampling,
-# all are tried
+# if at most this many sizes lie between the 5% and
+# 95% quantiles of Poisson sampling, all are tried
 TYPICAL = 24
 FEW_TYPICAL = 9  # number of sizes tried otherwise
 # probability of a sample below the smallest, or above the largest, size tried (4 *
@@ -138,8 +139,8 @@ RUNS = 0.2  # fractions of the budget: whole runs with gradients of 0
 SAMPLES = 0.2  # noise at nonzero gradients
 SEARCH = 0.3  # sensitivity search
 STATE = 0.2
-# arrays as large as the largest batch: the batch, its copy, and temporaries of the
-# optimizer
+# arrays as large as the largest batch: the batch,
+# its copy, and temporaries of the optimizer
 ARRAYS = 4
 # arrays as large as the noise of all runs: the noise, a copy, and temporaries of a test
 NOISE_ARRAYS = 3

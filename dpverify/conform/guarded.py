@@ -16,9 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.conform.records import PrivateOptimizer, Promise, Release
+from dpverify.conform.promise import Promise
+from dpverify.conform.records import (
+    ConformanceTest,
+    PrivateOptimizer,
+    Release,
+    not_tested,
+)
 from dpverify.conform.replay.generators import GlobalGenerator, Tape
-from dpverify.conform.results import ConformanceTest, not_tested
 from dpverify.foreign import (
     ForeignError,
     foreign_cause,

@@ -11,8 +11,8 @@ import numpy as np
 
 from dpverify.conform.coverage import states_before, tested_steps
 from dpverify.conform.guarded import copied
-from dpverify.conform.records import PrivateOptimizer, Promise
-from dpverify.conform.results import ConformanceTest, not_tested
+from dpverify.conform.promise import Promise
+from dpverify.conform.records import ConformanceTest, PrivateOptimizer, not_tested
 from dpverify.privacy.accounting import epsilon
 from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.records import AuditError

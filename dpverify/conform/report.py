@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpverify.report.markdown import escape, table
-from dpverify.report.notebook.table import Cell, ResultTable
+from dpverify.report.result_tables import Cell, ResultTable
 from dpverify.report.text.paragraphs import StyledLine, fitted
 from dpverify.report.words import plural
 
 if TYPE_CHECKING:
     from dpverify.conform.peers.records import CatalogueEntry
-    from dpverify.conform.results import Conformance, ConformanceTest
+    from dpverify.conform.records import Conformance, ConformanceTest
 
 
 SAMPLING = (

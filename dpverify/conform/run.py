@@ -15,7 +15,13 @@ from dpverify.apart import check_timeout, packed, run_apart, unpacked
 from dpverify.conform.coverage import check_memory, tested_steps
 from dpverify.conform.guarded import GuardedOptimizer, copied, judged
 from dpverify.conform.noise import noise_tests
-from dpverify.conform.records import PrivateOptimizer, Promise
+from dpverify.conform.promise import Promise
+from dpverify.conform.records import (
+    Conformance,
+    ConformanceTest,
+    PrivateOptimizer,
+    not_tested,
+)
 from dpverify.conform.replay.generators import (
     NoiseSources,
     Tape,
@@ -23,7 +29,6 @@ from dpverify.conform.replay.generators import (
     system_randomness,
     used_generators,
 )
-from dpverify.conform.results import Conformance, ConformanceTest, not_tested
 from dpverify.conform.sampling import sampling_tests
 from dpverify.conform.sensitivity import sensitivity_tests
 from dpverify.conform.state import state_tests

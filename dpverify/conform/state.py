@@ -1,13 +1,12 @@
 """Test whether a state remembers unreleased information: with equal releases, an old example must have no effect.
 
-The tests change an example and choose noise that keeps the release of its step equal. A Krylov method finds this noise
-from a few calls of the step function, which is affine in the noise.
+The tests change an example and choose noise that keeps the release of its step equal.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,87 +21,15 @@ from dpverify.conform.coverage import (
     tested_steps,
 )
 from dpverify.conform.guarded import clip_length, copied
-from dpverify.conform.records import PrivateOptimizer, Promise
-from dpverify.conform.replay.generators import Tape
-from dpverify.conform.results import ConformanceTest, not_tested, worst
+from dpverify.conform.promise import Promise
+from dpverify.conform.records import (
+    ConformanceTest,
+    PrivateOptimizer,
+    not_tested,
+    worst,
+)
+from dpverify.conform.replay.generators import Tape, solve_noise
 from dpverify.conform.rounding import ADDING, INNER, accumulated, longest, unit_roundoff
-
-# up to this dimension, all directions are used, which suffices for any linear map
-MOST_KRYLOV_DIRECTIONS = 512
-# in larger dimensions; suffices for noise with at most this many different scales
-KRYLOV_DIRECTIONS = 24
-KRYLOV_ROUNDS = 4  # rounds of GMRES, each of which starts at the previous residual
-KRYLOV_SMALL = 1e-12  # a new direction below this fraction of its image is rounding
-KRYLOV_ENOUGH = 1e-14  # relative size of an accepted residual
-
-
-def solve_noise(
-    release: Callable[[Any], Any], noise: Any, target: Any, released: Any
-) -> Any:
-    """Return noise for which ``release`` returns approximately ``target``.
-
-    ``release`` must be affine in the noise; ``release(noise)`` is ``released``. Each round applies GMRES (Saad and
-    Schultz, 1986) to the residual. If each noise value is scaled by one of k factors, k directions suffice. If the map
-    is not affine or not surjective, the result may release another vector; the caller must check this.
-    """
-    best = noise
-    left = target - released
-    directions = (
-        len(noise) if len(noise) <= MOST_KRYLOV_DIRECTIONS else KRYLOV_DIRECTIONS
-    )
-    enough = KRYLOV_ENOUGH * float(np.abs(target).max())
-    for _ in range(KRYLOV_ROUNDS):
-        size = float(np.abs(left).max())
-        if size <= enough:
-            break
-        moved = best + _gmres(release, best, target - left, left, directions)
-        residual = target - release(moved)
-        if not np.abs(residual).max() < size:
-            break
-        best = moved
-        left = residual
-    return best
-
-
-def _gmres(
-    release: Callable[[Any], Any], noise: Any, base: Any, left: Any, directions: int
-) -> Any:
-    """Return the noise change in ``directions`` Krylov directions that changes ``base`` most nearly by ``left``.
-
-    Each direction is scaled to the typical norm of noise, so that its effect is not lost in rounding.
-    """
-    length = math.sqrt(len(left))
-    size = float(np.linalg.norm(left))
-    basis = [left / size]
-    columns = np.zeros((directions + 1, directions))
-    aim = np.zeros(directions + 1)
-    aim[0] = size
-    weights: Any = np.zeros(0)
-    for k in range(directions):
-        image = (release(noise + length * basis[k]) - base) / length
-        scale = float(np.linalg.norm(image))
-        if not math.isfinite(scale):
-            return np.full_like(left, np.nan)
-        for _ in range(2):  # the second pass removes rounding errors
-            for row, vector in enumerate(basis):
-                part = float(vector @ image)
-                columns[row, k] += part
-                image = image - part * vector
-        columns[k + 1, k] = float(np.linalg.norm(image))
-        weights = np.linalg.lstsq(columns[: k + 2, : k + 1], aim[: k + 2], rcond=None)[
-            0
-        ]
-        residual = float(
-            np.linalg.norm(columns[: k + 2, : k + 1] @ weights - aim[: k + 2])
-        )
-        if (
-            not columns[k + 1, k] > KRYLOV_SMALL * scale
-            or residual <= KRYLOV_ENOUGH * size
-        ):
-            break
-        basis.append(image / columns[k + 1, k])
-    return sum(weight * vector for weight, vector in zip(weights, basis, strict=False))
-
 
 # releases that differ by at most this fraction of the sensitivity count as equal
 TOLERANCE = 1e-6
@@ -110,8 +37,8 @@ TOLERANCE = 1e-6
 ROUNDINGS = 4.0
 # lengths of the gradients of a step, in clip lengths: some are clipped, or none
 SIZES = (1.0, 0.2)
-# norm of the changed example for each of SIZES; 1e6 detects a state that reacts to
-# outliers only
+# norm of the changed example for each of SIZES;
+# 1e6 detects a state that reacts to outliers only
 CHANGED = (3.0, 1e6)
 # first steps in which an example is changed; a middle and a late step are added
 FIRST_STEPS = 3

@@ -17,16 +17,12 @@ from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dpverify.harness.admissible import Property
-    from dpverify.harness.budget import BUDGETS, Budget
-    from dpverify.harness.checks import Check, Context, Point
+    from dpverify.harness.checks import BUDGETS, Budget, Check, Context, Point
     from dpverify.harness.derivation_check import DerivationCheck
     from dpverify.harness.exact_results import Vacuity
     from dpverify.harness.run.registry import PaperChecks
-    from dpverify.harness.search.exhaustive_check import (
-        ExhaustiveCheck,
-        RuleCheck,
-        of_variant,
-    )
+    from dpverify.harness.search.derived_checks import RuleCheck, of_variant
+    from dpverify.harness.search.exhaustive_check import ExhaustiveCheck
     from dpverify.harness.search.search_check import SearchCheck
     from dpverify.harness.sides import Outcome, Planted, TrueNeighbour
     from dpverify.harness.statistics.effects import (
@@ -42,10 +38,8 @@ if TYPE_CHECKING:
         ProportionBound,
     )
     from dpverify.harness.statistics.monte_carlo_check import Control, MonteCarloCheck
-    from dpverify.harness.statistics.trajectory_law import (
-        TrajectoryEffect,
-        TrajectoryLaw,
-    )
+    from dpverify.harness.statistics.trajectory_effects import TrajectoryEffect
+    from dpverify.harness.statistics.trajectory_law import TrajectoryLaw
     from dpverify.ledger.statements import Statement
 
 __all__ = [
@@ -82,18 +76,19 @@ __all__ = [
 
 _HOMES = {
     "admissible": "Property",
-    "budget": "BUDGETS Budget",
-    "checks": "Check Context Point Statement",
+    "checks": "BUDGETS Budget Check Context Point Statement",
     "derivation_check": "DerivationCheck",
-    "sides": "Outcome Planted TrueNeighbour",
-    "run.registry": "PaperChecks",
     "exact_results": "Vacuity",
-    "search.exhaustive_check": "ExhaustiveCheck RuleCheck of_variant",
+    "run.registry": "PaperChecks",
+    "search.derived_checks": "RuleCheck of_variant",
+    "search.exhaustive_check": "ExhaustiveCheck",
     "search.search_check": "SearchCheck",
-    "statistics.effects": "MeanEffect Plan ProportionEffect Bounded SubGaussian",
+    "sides": "Outcome Planted TrueNeighbour",
+    "statistics.effects": "Bounded MeanEffect Plan ProportionEffect SubGaussian",
     "statistics.mean_judges": "MeanBound MeanLaw ProportionBound",
     "statistics.monte_carlo_check": "Control MonteCarloCheck",
-    "statistics.trajectory_law": "TrajectoryLaw TrajectoryEffect",
+    "statistics.trajectory_effects": "TrajectoryEffect",
+    "statistics.trajectory_law": "TrajectoryLaw",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from dpverify.ledger.check_results import CheckResult, Counterexample
 from dpverify.ledger.formula import free_names, to_text
-from dpverify.ledger.results import CheckResult, Counterexample
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.evaluate import requires_hold
 from dpverify.symbolic.exact.numbers import EvaluationError

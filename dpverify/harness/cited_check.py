@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from dpverify.harness.budget import BudgetName
-from dpverify.harness.checks import Check, Context, missed_controls
+from dpverify.harness.checks import BudgetName, Check, Context, missed_controls
 from dpverify.harness.derivation_check import judge_perturbations
-from dpverify.ledger.results import CheckResult, Method
+from dpverify.ledger.check_results import CheckResult, Method
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.certificates import certify_chain
 from dpverify.symbolic.certify.judge import judge_derivation

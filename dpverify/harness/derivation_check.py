@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpverify.harness.checks import Check, Context, missed_controls
 from dpverify.harness.sides import Planted, moved_side
+from dpverify.ledger.check_results import (
+    CheckResult,
+    ControlResult,
+    DerivationResult,
+    Method,
+)
 from dpverify.ledger.formula import free_names, parse, to_text
 from dpverify.ledger.records import ORDERS, RelationToDerived, Status
-from dpverify.ledger.results import CheckResult, ControlResult, DerivationResult, Method
 from dpverify.ledger.statements import Statement
 
 if TYPE_CHECKING:
@@ -147,10 +152,10 @@ def _accepted(
     context: Context, statement: Statement, derivation: Derivation
 ) -> tuple[Certificate, Any]:
     """Return the certificate of a derivation and the checker that accepted it, or the reason why there is none."""
+    from dpverify.symbolic.automatic.argument import checked as checked_by_program
     from dpverify.symbolic.automatic.proofs import certified
-    from dpverify.symbolic.automatic.proofs import checked as checked_by_program
     from dpverify.symbolic.certify.certificates import Certificate
-    from dpverify.symbolic.certify.chains import Trace
+    from dpverify.symbolic.certify.place import Trace
 
     stored = context.certificate
     accepted = None if stored is None else stored.checked()

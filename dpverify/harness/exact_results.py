@@ -20,8 +20,15 @@ from dpverify.harness.checks import Context, Point, as_point
 from dpverify.harness.search.practical import is_practical
 from dpverify.harness.search.search import Findings
 from dpverify.harness.sides import PRECISIONS, Probe, Prober, moved_side
+from dpverify.ledger.check_results import (
+    CheckResult,
+    ControlResult,
+    Counterexample,
+    Number,
+    Slack,
+    Vacuous,
+)
 from dpverify.ledger.formula import Compare, free_names, to_text
-from dpverify.ledger.results import CheckResult, Counterexample, Number, Slack, Vacuous
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.compile import compile_relation
 from dpverify.symbolic.exact.evaluate import (
@@ -330,3 +337,43 @@ def refuted_again(
     return msgspec.structs.replace(
         recorded, counterexamples=confirmed, by_certificate=True
     )
+
+
+@dataclass(frozen=True)
+class ExtraPoints:
+    """The results at points beyond those that are drawn."""
+
+    violations: Sequence[Probe] = ()
+    controls: Sequence[ControlResult] = ()
+    window: str = ""  # description of these points; empty if there are none
+
+
+def detected_words(controls: list[ControlResult]) -> str:
+    """Describe the faults that the controls show to be detected."""
+    details = [
+        f"; a bound that the tightest of these points violates by the factor {c.name.removeprefix('sharper by ')}"
+        for c in controls
+        if c.name.startswith("sharper by")
+    ]
+    return "a violation at any point that was tried" + "".join(details)
+
+
+def findings_words(findings: Findings) -> str:
+    """Describe how many points were tried, and what was found there."""
+    parts = [f"{len(findings.probes)} points, {len(findings.violations)} violations"]
+    if findings.undecided:
+        parts.append(f"{findings.undecided} not decided at 2048 bits")
+    if findings.undefined:
+        parts.append(f"{findings.undefined} at which a side is undefined")
+    return ", ".join(parts)
+
+
+def sharpest_words(findings: Findings) -> str:
+    """Describe the point at which most of the bound is used, or return ""."""
+    sharpest = findings.sharpest
+    if sharpest is None:
+        return ""
+    where = ", ".join(
+        f"{name}={value}" for name, value in sorted(sharpest.point.items())
+    )
+    return f"used up to {sharpest.ratio:.6g} at {where}"

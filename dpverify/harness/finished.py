@@ -29,9 +29,8 @@ from dpverify.harness.run.manifest import commit, machine
 from dpverify.harness.run.store_file import StoreError
 from dpverify.ledger.errors import SpecError
 from dpverify.ledger.load import bundled, outside_papers
-from dpverify.ledger.lost_proofs import lost_proofs
 from dpverify.ledger.records import HOLDS, Status, encode
-from dpverify.ledger.results import Result, Run, decode
+from dpverify.ledger.results import Result, Run, decode, lost_proofs
 
 if TYPE_CHECKING:
     from dpverify.harness.run.store import Store

@@ -21,9 +21,9 @@ from dpverify.harness.neighbours import true_neighbours
 from dpverify.harness.search.constraints import FLIPPED, Inequality, links
 from dpverify.harness.search.search import Findings
 from dpverify.harness.sides import Prober
+from dpverify.ledger.check_results import CheckResult, ControlResult, Method
 from dpverify.ledger.formula import Name, free_names, to_text
 from dpverify.ledger.records import ORDERS
-from dpverify.ledger.results import CheckResult, ControlResult, Method
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.evaluate import (
     definitions,

@@ -12,8 +12,8 @@ from dpverify.harness.derivation_check import (
     changed_printed_side,
     has_text,
 )
+from dpverify.ledger.check_results import CheckResult, DerivationResult, StepResult
 from dpverify.ledger.formula import Call, walk
-from dpverify.ledger.results import CheckResult, DerivationResult, StepResult
 from dpverify.ledger.statements import Statement
 
 if TYPE_CHECKING:

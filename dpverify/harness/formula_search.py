@@ -12,14 +12,15 @@ from typing import Any
 import msgspec
 
 from dpverify.harness.checks import Context
-from dpverify.harness.exact_results import FACTORS, sharper_statement
+from dpverify.harness.exact_results import FACTORS, ExtraPoints, sharper_statement
 from dpverify.harness.search.constraints import links
 from dpverify.harness.search.domain import Sampler, make_sampler
 from dpverify.harness.search.explore import completions, corners
 from dpverify.harness.search.practical import TRIED, roles_of
 from dpverify.harness.search.search import Findings
-from dpverify.harness.search.search_check import ExtraPoints, SearchCheck
+from dpverify.harness.search.search_check import SearchCheck
 from dpverify.harness.sides import LeftSide, Probe, Prober
+from dpverify.ledger.check_results import CheckResult, ControlResult
 from dpverify.ledger.formula import (
     Call,
     Infimum,
@@ -35,7 +36,6 @@ from dpverify.ledger.formula import (
     walk,
 )
 from dpverify.ledger.formula.tree import SIGNATURES
-from dpverify.ledger.results import CheckResult, ControlResult
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.evaluate import decide_statement
 from dpverify.symbolic.exact.numbers import EvaluationError, Meter
@@ -57,8 +57,8 @@ WORK: Mapping[str, int] = {
 # all searches of a claim, including those of faults, may use this many halves of WORK
 HALVES = 7
 POINT = 6  # a single point may use a sixth of the work
-# and half of it if the statement has laws or integrals: a composition takes as long as
-# many sums
+# and half of it if the statement has laws or
+# integrals: a composition takes as long as many sums
 POINT_OF_LAWS = 2
 
 # For each function, the index of the argument that determines how long it takes.

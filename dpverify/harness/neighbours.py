@@ -17,8 +17,8 @@ from flint import arb, ctx
 from dpverify.harness.checks import Point
 from dpverify.harness.search.search import Findings
 from dpverify.harness.sides import LeftSide, Probe, Prober, TrueNeighbour
+from dpverify.ledger.check_results import ControlResult
 from dpverify.ledger.formula import Num
-from dpverify.ledger.results import ControlResult
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.evaluate import evaluate_statement
 from dpverify.symbolic.exact.numbers import Exact, ball

@@ -16,10 +16,11 @@ from typing import Any
 
 import msgspec
 
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import SpecError
 from dpverify.ledger.load import bundled
-from dpverify.ledger.results import CheckResult, Result, Run, RunInfo, decode
+from dpverify.ledger.results import Result, Run, RunInfo, decode
 from dpverify.ledger.statements import Reference, Statement
 
 CERTIFICATES = "certificates"  # folder of a report

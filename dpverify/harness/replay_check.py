@@ -18,7 +18,7 @@ from dpverify.harness.checks import Check, Context, missed_controls
 from dpverify.harness.exact_results import first_and_largest, refuted_again
 from dpverify.harness.neighbours import printed_for_measured
 from dpverify.harness.sides import LeftSide, Probe, Prober
-from dpverify.ledger.results import CheckResult, ControlResult, Method
+from dpverify.ledger.check_results import CheckResult, ControlResult, Method
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.evaluate import requires_hold
 from dpverify.symbolic.exact.numbers import Exact

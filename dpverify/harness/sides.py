@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from dpverify.harness.checks import Point
+from dpverify.ledger.check_results import Number
 from dpverify.ledger.formula import Bin, Name, Num, free_names, parse, substitute
-from dpverify.ledger.results import Number
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.evaluate import (
     decide_statement,

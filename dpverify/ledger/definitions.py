@@ -37,8 +37,8 @@ class Definition(Record, frozen=True, kw_only=True):
     # ids of the claims that use this definition; all claims of the paper if empty
     claims: list[str] = []
     reading: dict[str, str] = {}
-    # whether the words argue that this is the worst case; proofs then name it as a
-    # premise
+    # whether the words argue that this is the
+    # worst case; proofs then name it as a premise
     argued: bool = False
     where: str
     quote: str

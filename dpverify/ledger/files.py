@@ -26,10 +26,9 @@ from dpverify.cache_files import (
     snapshot,
     write_cached,
 )
-from dpverify.ledger.chapters import ChaptersFile
 from dpverify.ledger.definitions import Definition, DefinitionsFile
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
-from dpverify.ledger.proofs.book import Proof, ProofsFile
+from dpverify.ledger.proof_book import Proof, ProofsFile
 from dpverify.ledger.records import (
     Claim,
     ClaimsFile,
@@ -45,6 +44,7 @@ from dpverify.ledger.records import (
     Verdict,
     VerdictsFile,
 )
+from dpverify.ledger.specs import ChaptersFile
 
 MAX_BYTES = 2_000_000
 

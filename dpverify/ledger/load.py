@@ -20,7 +20,6 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from dpverify.foreign import ForeignError, foreign_code
-from dpverify.ledger.chapters import ChaptersFile, chapter_problems
 from dpverify.ledger.definitions import DefinitionsFile
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.files import (
@@ -32,10 +31,10 @@ from dpverify.ledger.files import (
     records_in,
 )
 from dpverify.ledger.papers import PaperReader
-from dpverify.ledger.proofs.book import ProofsFile
+from dpverify.ledger.proof_book import ProofsFile
 from dpverify.ledger.reading import find_cycle
 from dpverify.ledger.records import ClaimsFile, Record, VerdictsFile
-from dpverify.ledger.specs import PaperSpec, Specs
+from dpverify.ledger.specs import ChaptersFile, PaperSpec, Specs, chapter_problems
 
 GROUP = "dpverify.papers"
 PROJECT = "pyproject.toml"

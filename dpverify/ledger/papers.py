@@ -25,7 +25,7 @@ from dpverify.ledger.formula import (
     to_text,
     walk,
 )
-from dpverify.ledger.proofs.book import ProofsFile, book_of, book_problems
+from dpverify.ledger.proof_book import ProofsFile, book_of, book_problems
 from dpverify.ledger.reading import (
     StatementReader,
     amended_wording,

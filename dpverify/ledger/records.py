@@ -138,8 +138,8 @@ class Reading(Record, frozen=True, kw_only=True):
 class Quotation(Record, frozen=True, kw_only=True):
     """A claim's statement about a claim of another paper, and how the two formulas compare."""
 
-    # the quoted claim by its full id, or a work that is not recorded: "Song et al.
-    # (2021)"
+    # the quoted claim by its full id, or a work
+    # that is not recorded: "Song et al. (2021)"
     claim: str
     side: Literal["printed", "lhs"] = "printed"  # of the quoted claim
     formula: str | None = (
@@ -209,8 +209,8 @@ class Amendment(Record, frozen=True, kw_only=True):
     tight: bool = False  # as in Verdict
     # false if it is only a general bound, because no correction is known
     corrects: bool = True
-    # whether a condition is equivalent to the claimed inequality, so nothing is
-    # corrected
+    # whether a condition is equivalent to the
+    # claimed inequality, so nothing is corrected
     only_restates: bool = False
     why: str
 
@@ -230,8 +230,8 @@ class Verdict(Record, frozen=True, kw_only=True):
     reading: dict[str, str] = {}
     status: Status
     severity: Severity | None = None  # the consequence, if the claim is refuted
-    # whether the bound is attained; a search that no longer finds this has become
-    # weaker
+    # whether the bound is attained; a search
+    # that no longer finds this has become weaker
     tight: bool = False
     reason: str = ""
     findings: list[str] = []
@@ -263,8 +263,8 @@ class Edge(Record, frozen=True, kw_only=True):
 class VerdictsFile(Record, frozen=True, kw_only=True):
     """``specs/<paper>/verdicts.toml``."""
 
-    # whether a refuted, inconclusive or untested claim without a verdict here fails a
-    # run
+    # whether a refuted, inconclusive or untested
+    # claim without a verdict here fails a run
     strict_pins: bool = False
     edge: list[Edge] = []
     verdict: list[Verdict] = []

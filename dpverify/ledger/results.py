@@ -1,171 +1,45 @@
-"""Typed records of the results of a run. They contain everything that a report needs."""
+"""Typed records of the results of a run, with everything that a report needs, and proofs lost since a recorded run.
+
+A statement is lost if it is recorded as proved and no derivation proves it any more, or only with more premises.
+"""
 
 from __future__ import annotations
 
-import builtins
+import re
 from collections import Counter
 from typing import ClassVar, Final, Literal
 
 import msgspec
 
-from dpverify.ledger.display import Line
+from dpverify.ledger.check_results import (
+    AmendmentResult,
+    CheckResult,
+    Counterexample,
+    DerivationResult,
+    Slack,
+    Vacuous,
+)
+from dpverify.ledger.claims import Line
 from dpverify.ledger.records import (
+    HOLDS,
     PaperInfo,
     Record,
     RelationToDerived,
     Severity,
     Status,
 )
-from dpverify.ledger.statements import Reference
 from dpverify.shown import ShownAsTable
 
-Method = Literal[
-    "derivation", "exhaustive", "exact-law", "search", "monte-carlo", "measurement"
-]
-StepStatus = Literal["proved", "checked", "undecided", "fails"]
 # the message of an interrupted check
 INTERRUPTED: Final = "interrupted before it was decided"
 # if the statement follows from the derived one
 IMPLIED: Final[tuple[RelationToDerived, ...]] = ("equal", "weaker")
 
-
-class Number(Record, frozen=True, kw_only=True):
-    """A number of a report: always a float (infinities and NaN as strings), and an exact value if one is known."""
-
-    exact: str | None = None
-    # msgspec reads annotations inside the class, where the bare name is this field
-    float: builtins.float | str
-
-
-class Counterexample(Record, frozen=True, kw_only=True):
-    """A point at which a statement is false, with both sides."""
-
-    # practical: at sizes in common use
-    kind: Literal["smallest", "practical", "interior", "largest-ratio"]
-    parameters: dict[str, Number]
-    lhs: Number
-    rhs: Number
-    note: str = ""
-    # the condition `Edge.when` that it satisfies; "" if none; None if none can be
-    # decided
-    edge: str | None = None
-
-
-class StepResult(Record, frozen=True, kw_only=True):
-    """One step of a derivation with its verdict."""
-
-    expression: str
-    latex: str
-    relation: str
-    rule: str
-    premises: list[str] = []
-    status: StepStatus
-    points: int = 0
-    slack: Number | None = None
-    note: str = ""
-
-
-class DerivationResult(Record, frozen=True, kw_only=True):
-    """A chain of steps: our derivation (``ours``) or the paper's (``paper``)."""
-
-    name: str
-    whose: Literal["ours", "paper"]
-    steps: list[StepResult]
-    complete: bool
-    note: str = ""
-
-
-class ControlResult(Record, frozen=True, kw_only=True):
-    """A planted fault, or a similar true statement, and whether the check refuted it."""
-
-    name: str
-    fault: str  # what is changed
-    at_declared_size: bool
-    refuted: bool
-    statistic: str = ""
-
-
 REACHED = 0.01  # relative distance up to which a printed bound counts as attained
-
-
-class Slack(Record, frozen=True, kw_only=True):
-    """The ratio of the printed bound to the exact value: the smallest found and a typical value."""
-
-    min: Number
-    typical: Number
 
 
 def _above_1(slack: Slack) -> bool:
     return float(slack.min.float) > 1.0 + REACHED
-
-
-class Vacuous(Record, frozen=True, kw_only=True):
-    """Whether a bound is weaker than the trivial bound on a grid, and from which parameters on it is stronger."""
-
-    value: bool
-    grid: str
-    onset: str
-
-
-class CheckResult(Record, frozen=True, kw_only=True):
-    """The result of one check of one statement."""
-
-    name: str
-    method: Method
-    status: Status
-    message: str = ""
-    n: int = 0
-    alpha: float = 0.0
-    power: float = 0.0
-    detects: str = ""
-    statistic: str = ""
-    region: str = ""
-    # of a search: the range of its points, and what it did not evaluate
-    window: str = ""
-    leaves_out: str = ""
-    # unproved premises; a proof with such premises is "proved given" them
-    given: list[str] = []
-    definitions: list[str] = []  # definitions that a proof uses
-    references: list[Reference] = []  # the statements among the premises, proved or not
-    # taken from the recorded run, whose proof or counterexamples were checked again
-    by_certificate: bool = False
-    seconds: float = 0.0
-    kernel_disagrees: bool = False
-    error: str = ""
-    counterexamples: list[Counterexample] = []
-    slack: Slack | None = None
-    vacuous: Vacuous | None = None
-    derivation: DerivationResult | None = None
-    relation_to_derived: RelationToDerived | None = None
-    controls: list[ControlResult] = []
-    # true statements that a refuting check must not refute
-    true_neighbours: list[ControlResult] = []
-    figures: dict[str, dict[str, list[float]]] = {}
-
-
-class AmendmentResult(Record, frozen=True, kw_only=True):
-    """The result of an amendment or of a regime."""
-
-    formula: str | None = None
-    statement: str | None = None
-    latex: str = ""
-    requires: list[str] = []
-    display: list[Line] = []  # the complete statement in lines
-    status: Status
-    given: list[str] = []
-    definitions: list[str] = []
-    pinned: Status = "untested"
-    tight: bool = False
-    # conditions under which the printed statement holds, if the amendment only adds
-    # these
-    holds_for: list[str] = []
-    # false if it is only a general bound, because no correction is known
-    corrects: bool = True
-    # whether ``holds_for`` is equivalent to the claimed inequality: it corrects nothing
-    only_restates: bool = False
-    why: str
-    slack: Slack | None = None
-    checks: list[CheckResult] = []
 
 
 class Disagreement(Record, frozen=True, kw_only=True):
@@ -174,8 +48,8 @@ class Disagreement(Record, frozen=True, kw_only=True):
     form: Literal["printed", "amended", "held"]
     # the check that compares two kernels, or the contradicting proofs and refutations
     checks: list[str]
-    # the statistic with its place, size and p-value, or the two verdicts with the
-    # counterexample
+    # the statistic with its place, size and p-value,
+    # or the two verdicts with the counterexample
     what: str
     where: str = ""  # the region or the parameters of the check
     n: int = 0  # replications
@@ -212,7 +86,7 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
     ['G', 'N', 'T']
     """
 
-    shown_by: ClassVar[str] = "dpverify.report.notebook.results:result_table"
+    shown_by: ClassVar[str] = "dpverify.report.result_tables:result_table"
 
     claim: str
     reading: dict[str, str]
@@ -251,8 +125,8 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
     holds: AmendmentResult | None = None
     checks: list[CheckResult] = []
     figures: dict[str, dict[str, list[float]]] = {}
-    # number, from 1, of the run in ``RunInfo.earlier`` that judged it; 0: this run
-    # judged it
+    # number, from 1, of the run in ``RunInfo.earlier``
+    # that judged it; 0: this run judged it
     earlier: int = 0
 
     @property
@@ -347,11 +221,11 @@ class RunInfo(Record, frozen=True, kw_only=True):
     seconds: float = 0.0
     interrupted: bool = False
     false_alarm: float = 0.0
-    # checks that an earlier run on this machine had decided, under the same evidence
-    # hash and seed
+    # checks that an earlier run on this machine had
+    # decided, under the same evidence hash and seed
     from_store: int = 0
-    # stored checks that were not used because the record, the code or a version has
-    # changed
+    # stored checks that were not used because the
+    # record, the code or a version has changed
     stale_in_store: int = 0
     # earlier runs with verdicts that are still valid and were not judged again
     earlier: list[RunInfo] = []
@@ -383,7 +257,7 @@ class Run(ShownAsTable, Record, frozen=True, kw_only=True):
     ('smoke', 1)
     """
 
-    shown_by: ClassVar[str] = "dpverify.report.notebook.results:run_table"
+    shown_by: ClassVar[str] = "dpverify.report.result_tables:run_table"
 
     schema: int = 1
     run: RunInfo
@@ -405,3 +279,63 @@ class Run(ShownAsTable, Record, frozen=True, kw_only=True):
 def decode(data: bytes) -> Run:
     """Decode a run; raises ``msgspec.ValidationError`` if the JSON is not a run."""
     return msgspec.json.decode(data, type=Run)
+
+
+REFUTED = re.compile(r", (pinned )?refuted\b")  # in the text of a premise
+PROVED = HOLDS[:2]  # "proved" and "proved given"
+
+
+def lost_proofs(result: Result) -> list[str]:
+    """Return our failing derivations of statements that are recorded as proved and that no other check proves.
+
+    A recorded verdict that a run does not confirm may need a larger budget. A derivation does not depend on the budget,
+    so its failure is our error, like a check that raises. A statement is skipped if another derivation of it was not
+    run. A derivation is skipped if too few sample points were found to check one of its steps. A proof is also lost if
+    all remaining proofs assume a fact of the literature. Premises that are statements of our records do not count,
+    because this run may not have judged them.
+    """
+    judged = [(result.pinned, result.status, result.checks)]
+    judged += [
+        (statement.pinned, statement.status, statement.checks)
+        for statement in result.beside
+    ]
+    lost = list[str]()
+    for pinned, status, checks in judged:
+        if any(map(_was_not_run, checks)):
+            continue
+        if pinned in PROVED and status not in PROVED:
+            lost += [
+                f"{check.name}: {check.message}" for check in checks if _fails(check)
+            ]
+        proofs = [check for check in checks if check.status == status]
+        if (pinned, status) == ("proved", "proved given") and all(
+            map(_unrecorded_premises, proofs)
+        ):
+            lost += [
+                f"{check.name}: given {', '.join(_unrecorded_premises(check))}"
+                for check in proofs
+            ]
+    return lost
+
+
+def _was_not_run(check: CheckResult) -> bool:
+    return check.message == INTERRUPTED or (
+        check.method == "derivation" and check.derivation is None
+    )
+
+
+def _fails(check: CheckResult) -> bool:
+    chain = check.derivation
+    if chain is None or chain.whose != "ours" or chain.note or check.error:
+        return False
+    return not chain.complete or check.relation_to_derived not in (*IMPLIED, None)
+
+
+def _unrecorded_premises(check: CheckResult) -> list[str]:
+    """Return the premises of a proof that are not statements of our records, or that are refuted."""
+    ours = tuple(str(reference).removesuffix(")") for reference in check.references)
+    return [
+        premise
+        for premise in check.given
+        if not premise.startswith(ours) or REFUTED.search(premise)
+    ]

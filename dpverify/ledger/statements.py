@@ -21,7 +21,7 @@ from dpverify.ledger.vocabulary import Domain, Tag, Vocabulary
 if TYPE_CHECKING:
     from dpverify.ledger.claims import ClaimSpec
     from dpverify.ledger.definitions import Glossary, Meaning
-    from dpverify.ledger.proofs.book import ProofBook
+    from dpverify.ledger.proof_book import ProofBook
 
 Variant: TypeAlias = Literal["printed", "amended", "held"]
 
@@ -77,8 +77,8 @@ class Statement:
     # all functions that the paper declares
     functions: dict[str, Function] = field(default_factory=dict)
     measured: Quantity | None = None  # the paper's record of ``quantity``
-    # The paper's claims by id, to resolve references to other statements. Comparisons
-    # ignore them.
+    # The paper's claims by id, to resolve references
+    # to other statements. Comparisons ignore them.
     siblings: Mapping[str, ClaimSpec] = field(
         default_factory=dict, compare=False, repr=False
     )

@@ -20,8 +20,8 @@ from dpverify.mpc.fixed_point import PartyError
 
 HOST: Final = "127.0.0.1"
 POLL: Final = 0.2  # seconds between two checks of the children
-# seconds that children have to end after one of them has ended; more than
-# links.LINGER_SECONDS
+# seconds that children have to end after one of
+# them has ended; more than links.LINGER_SECONDS
 GRACE: Final = 10.0
 READ: Final = 1 << 16
 

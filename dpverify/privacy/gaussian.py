@@ -38,8 +38,8 @@ FRACTION_STEPS = 40
 # most steps of Newton's method; it takes 4 to 7 unless delta is within 1e-3 of 1
 MAX_STEPS = 200
 TOLERANCE = 4e-16  # relative step size at which the iteration stops
-# for larger mu, exp(epsilon) Phi(-mu/2 - epsilon/mu) changes epsilon by less than 1,
-# against mu^2/2
+# for larger mu, exp(epsilon) Phi(-mu/2 - epsilon/mu)
+# changes epsilon by less than 1, against mu^2/2
 LARGE_MU = 1e8
 LARGE_X = 1e8  # for larger x, M(x) is 1/x to the last digit
 # for smaller mu, delta/mu depends only on epsilon/mu, to a hundred digits
@@ -115,8 +115,8 @@ def epsilon_of(mu: float, delta: float) -> float:
     for _ in range(MAX_STEPS):
         left = epsilon / mu - 0.5 * mu
         log_delta = _log_delta(mu, epsilon, left)
-        # d delta / d epsilon = -exp(epsilon) Phi(-mu/2 - epsilon/mu) = -phi(x) M(x +
-        # mu)
+        # d delta / d epsilon = -exp(epsilon)
+        # Phi(-mu/2 - epsilon/mu) = -phi(x) M(x + mu)
         slope = math.exp(-0.5 * left * left - LOG_ROOT_TWO_PI - log_delta) * mills(
             epsilon / mu + 0.5 * mu
         )

@@ -82,8 +82,8 @@ def poisson_gaussian_rdp(order: int, rate: float, sigma: float) -> float:
         return order / (2.0 * sigma * sigma)
     log_q = math.log(rate)
     log_rest = math.log1p(-rate)
-    # The moment is 1 plus the same sum with exp(..) - 1, since the binomial weights add
-    # up to 1.
+    # The moment is 1 plus the same sum with exp(..)
+    # - 1, since the binomial weights add up to 1.
     terms = [
         _log_binomial(order, k)
         + k * log_q

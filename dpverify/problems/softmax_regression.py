@@ -4,7 +4,7 @@
     W_kj**2 / (1 + W_kj**2)
 
 W has a row of p weights for each of K classes. An iterate has the rows of W one after the other, shape (K p,). The
-constants are derived in ``problems.softmax_bounds``. The batch gradient clips the gradient of each example.
+constants are derived in ``problems.logistic_bounds``. The batch gradient clips the gradient of each example.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from dpverify.kernels.jit import inner_kernel
 from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Vector
-from dpverify.problems import softmax_bounds
+from dpverify.problems import logistic_bounds
 from dpverify.problems.example_gradients import ExampleGradients
 from dpverify.problems.logistic import psi, psi_slope
 from dpverify.problems.rows import check_rows, radius_of, row_norm_bounds, rows_within
@@ -91,11 +91,11 @@ class SoftmaxRegression:
         self.classes, self.lam = int(classes), float(lam)
         self.radius = radius_of(x, radius, row_norm_bounds, rows_within)
         self.start = np.zeros(classes * x.shape[1])
-        self.lipschitz = softmax_bounds.lipschitz(
+        self.lipschitz = logistic_bounds.softmax_lipschitz(
             self.radius, self.lam, x.shape[1], self.classes
         )
-        self.smoothness = softmax_bounds.smoothness(self.radius, self.lam)
-        self.gap = softmax_bounds.gap_at_zero(self.classes)
+        self.smoothness = logistic_bounds.softmax_smoothness(self.radius, self.lam)
+        self.gap = logistic_bounds.softmax_gap_at_zero(self.classes)
         self._labels = self.y.astype(np.int64)
 
     @property

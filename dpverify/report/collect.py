@@ -8,14 +8,13 @@ from dataclasses import dataclass
 
 import msgspec
 
-from dpverify.ledger.display import Line
-from dpverify.ledger.results import (
+from dpverify.ledger.check_results import (
     AmendmentResult,
     Counterexample,
     DerivationResult,
-    Result,
-    Run,
 )
+from dpverify.ledger.claims import Line
+from dpverify.ledger.results import Result, Run
 from dpverify.report.words import reading_words
 
 # parts of it become file names

@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Callable
 
-from dpverify.ledger.results import AmendmentResult, Counterexample, Result
+from dpverify.ledger.check_results import AmendmentResult, Counterexample
+from dpverify.ledger.results import Result
 from dpverify.report import markdown as md
 from dpverify.report.collect import counterexamples
 from dpverify.report.numbers import (
@@ -43,8 +44,8 @@ _RELATION = re.compile(r" (?:<=|>=|=|<|>) ")
 _LETTER = re.compile("[A-Za-z]")
 CLOSE_DIFFERENCE = 1e-7  # sides with a smaller relative difference count as close
 LIMIT_VALUE = 1e30  # a larger parameter represents a limit
-# the largest ratio is shown only if all numbers are between the inverse of this and
-# this
+# the largest ratio is shown only if all numbers
+# are between the inverse of this and this
 MAX_PLAIN = 1e9
 
 

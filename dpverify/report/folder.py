@@ -111,8 +111,8 @@ def update(
         (prepared / PLAN).write_bytes(msgspec.json.encode(plan))
         for number, name in enumerate(plan.write):
             (prepared / str(number)).write_bytes(files[name])
-        # Before this renaming the folder has its old state. After it, the folder has
-        # its new state.
+        # Before this renaming the folder has its old
+        # state. After it, the folder has its new state.
         replace_together(elsewhere or {}, lambda: prepared.rename(folder / UNFINISHED))
         _move(folder)
     return sorted(names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from dpverify.ledger.results import Number, Slack
+from dpverify.ledger.check_results import Number, Slack
 
 NEAR_ONE = 1e-8  # a number nearer to 1 is shown by its difference from 1
 # characters; a longer exact number is shown as a float (the JSON has the exact number)

@@ -1,7 +1,6 @@
-"""Statements, printed or corrected, as text for pages and terminals, and the premises of their derivations in words.
+"""Statements, printed or corrected, as text for pages and terminals.
 
-A statement is shown completely by one function. Premises are other statements, theorems of the literature, meanings of
-names, and measured quantities.
+A statement is shown completely by one function.
 """
 
 from __future__ import annotations
@@ -10,87 +9,15 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 
-from dpverify.ledger.display import Line
-from dpverify.ledger.results import AmendmentResult, Result
+from dpverify.ledger.check_results import AmendmentResult
+from dpverify.ledger.claims import Line
+from dpverify.ledger.results import Result
 from dpverify.report import markdown as md
 from dpverify.report.counterexamples import informative
 from dpverify.report.markdown import quotes_formula
 from dpverify.report.words import MARKS, exactly_if, instead_words
 
-LONGEST_DEFINITION = 60  # characters of a definition that a page shows
-PREMISES_START = "Given: "  # beginning of the line with the premises
 VARIANTS = {"printed": "as printed", "amended": "corrected", "held": "where it holds"}
-
-_STATEMENT = re.compile(r"[a-z0-9_]+:(?P<claim>[a-z0-9-]+) \((?P<about>.*)\)")
-_ARGUED = re.compile(r"argued in words: (?P<name>\w+)\b.*")
-_MEANING = re.compile(r"(?P<name>[a-z]+(?:_[a-z]+)+) is .+")
-_EQUATION = re.compile(r"Eq\((?P<left>.*), (?P<right>[^,]*)\)")
-_CITED = re.compile(
-    r"(?P<theorem>[^:]{20,}): .*? (?P<source>\((?:[^()]|\([^()]*\))*\))$"
-)  # a name, a statement, a source
-_CALL = re.compile(r"[a-z_]+\(\w+\)")
-_ORDER = re.compile(r"[^ ]+(?: [-+*/] [^ ]+)* (?:<=|>=|<|>) [^ ]+(?: [-+*/] [^ ]+)*")
-
-
-def given_line(source: Result | AmendmentResult) -> str:
-    """Return the premises of a "proved given" statement. Premises about letters of only the derivation are last."""
-    premises: list[str] = []
-    of_letters: list[str] = []
-    for text in source.given:
-        (
-            of_letters
-            if _EQUATION.fullmatch(text) or _ORDER.fullmatch(text)
-            else premises
-        ).append(_premise(text, source))
-    premises += (
-        [f"of letters that only the derivation has, {', '.join(of_letters)}"]
-        if of_letters
-        else []
-    )
-    return f"{PREMISES_START}{'; '.join(premises)}." if premises else ""
-
-
-def definitions_line(source: Result | AmendmentResult) -> str:
-    """Return the definitions of measured quantities that are short. Functions and long definitions are left out."""
-    definitions = []
-    for text in source.definitions:
-        name, _, formula = text.partition(" = ")
-        if (
-            len(text) <= LONGEST_DEFINITION
-            and "(" not in name
-            and not _CALL.fullmatch(formula)
-        ):
-            definitions.append(f"{_named(name, source)} is {md.code(formula)}")
-    return f"By definition {'; '.join(definitions)}." if definitions else ""
-
-
-def _premise(text: str, source: Result | AmendmentResult) -> str:
-    if match := _STATEMENT.fullmatch(text):
-        about = [
-            VARIANTS.get(word, word.replace("=", " = "))
-            for word in match["about"].split(", ")
-        ]
-        return f"{md.code(match['claim'])} ({', '.join(about)})"
-    if match := _ARGUED.fullmatch(text):
-        return f"the definition of {md.code(match['name'])}, which is argued in words"
-    if match := _EQUATION.fullmatch(text):
-        return md.code(f"{match['left']} = {match['right']}")
-    if _ORDER.fullmatch(text):
-        return md.code(text)
-    if match := _MEANING.fullmatch(text):
-        return f"the meaning of {_named(match['name'], source)}"
-    return md.explanation(_CITED.sub(r"\g<theorem> \g<source>", text))
-
-
-def _named(name: str, source: Result | AmendmentResult) -> str:
-    """Return a quantity in the paper's letters if the statement measures it, else its name as code."""
-    letters = (
-        line.latex
-        for line in source.display
-        if line.word == "measured:" and line.text == name
-    )
-    return next((md.inline_math(latex) for latex in letters if latex), md.code(name))
-
 
 # such as ``T \ge 1``
 _BOUND = re.compile(r"(?P<letter>[^<>=]*?)(?P<bound> (?:\\ge|>) \d+)")
@@ -99,8 +26,8 @@ _SHOWN_ORDERS = re.compile(r"\\le(?![a-z])|\\ge(?![a-z])|<|>")
 # lines that a section may show once for all its statements
 SHARED_LINES = ("where", "reading")
 _WORDS_OF_STATEMENT = ("", "in words:")
-# parts of a statement that a correction shows completely if it drops a printed line of
-# them
+# parts of a statement that a correction shows
+# completely if it drops a printed line of them
 _GROUPS = {
     "with": "definitions",
     "if": "conditions",

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Container, Iterator, Sequence
 
-from rich import progress as bars
 from rich.console import Console, Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dpverify.ledger.lost_proofs import lost_proofs
+from dpverify.ledger.check_results import CheckResult, Counterexample
 from dpverify.ledger.records import HOLDS, Status
-from dpverify.ledger.results import CheckResult, Counterexample, Result, Run
+from dpverify.ledger.results import Result, Run, lost_proofs
 from dpverify.report.collect import is_vacuous, run_false_alarm
 from dpverify.report.counterexamples import (
     example_words,
@@ -22,12 +20,9 @@ from dpverify.report.counterexamples import (
     side_names,
 )
 from dpverify.report.numbers import show_slack
+from dpverify.report.text.console import STYLES, mark, name_cell, readable, table
 from dpverify.report.text.formulas import prose_text
-from dpverify.report.text.paragraphs import StyledLine
-from dpverify.report.text.tables import in_ascii, name_cell, table
 from dpverify.report.words import (
-    ASCII_MARKS,
-    MARKS,
     by_severity,
     counts,
     counts_words,
@@ -46,19 +41,8 @@ STATUS_ORDER: tuple[Status, ...] = ("untested", *HOLDS, "inconclusive", "refuted
 # shown instead of the status of a claim that an interrupted run did not reach
 NOT_REACHED = "not reached"
 
-STYLES: dict[Status, str] = {
-    "proved": "blue",
-    "proved given": "blue",
-    "argued": "cyan",
-    "not refuted": "cyan",
-    "not refuted on witnesses": "cyan",
-    "inconclusive": "yellow",
-    "refuted": "bold red",
-    "untested": "dim",
-}
-
-# in narrower terminals, reasons are printed below the claims instead of in a table's
-# last column
+# in narrower terminals, reasons are printed below
+# the claims instead of in a table's last column
 NARROW = 72
 
 
@@ -122,21 +106,6 @@ def print_run(
             console.print()
     for line in closing(run, listed):
         console.print(Text(readable(line, console)))
-
-
-def readable(text: str, console: Console) -> str:
-    """Return a text in letters that the console can show."""
-    if _unicode(console):
-        return text
-    return in_ascii(text)
-
-
-def print_lines(lines: Iterable[StyledLine], console: Console) -> None:
-    """Print lines that are already wrapped."""
-    for line in lines:
-        console.print(
-            Text(readable(line.text, console), style=line.style), soft_wrap=True
-        )
 
 
 def closing(run: Run, listed: Container[Status] = STATUS_ORDER) -> Iterator[str]:
@@ -308,15 +277,6 @@ def refutation_line(name: str, check_result: CheckResult, console: Console) -> T
     )
 
 
-def mark(status: Status, console: Console) -> str:
-    """Return the mark of a status in letters that the console can show."""
-    return (MARKS if _unicode(console) else ASCII_MARKS)[status]
-
-
-def _unicode(console: Console) -> bool:
-    return console.encoding.lower().startswith("utf")
-
-
 def amendment_words(result: Result) -> str:
     """Return the regime and the amendment in words, each with its status; "" if there are none."""
     statements = [
@@ -403,39 +363,3 @@ def _source_warning(result: Result) -> str:
 def _notes(*parts: str) -> str:
     nonempty = [part for part in parts if part]
     return "; ".join([*(part.rstrip(".") for part in nonempty[:-1]), *nonempty[-1:]])
-
-
-class _Rate(bars.ProgressColumn):
-    """The speed of a task."""
-
-    def render(self, task: bars.Task) -> Text:
-        """Return the steps per second, or an empty text while they are unknown."""
-        speed = task.finished_speed or task.speed
-        return Text(f"{speed:.2g}/s" if speed else "")
-
-
-def bar_on_stderr(count: bars.ProgressColumn) -> bars.Progress:
-    """Return a progress bar on stderr with `count` as its counter; it is hidden if stderr is not a terminal."""
-    console = Console(stderr=True)
-    label = bars.TextColumn("{task.description}", markup=False)
-    columns = (
-        bars.BarColumn(),
-        count,
-        _Rate(),
-        bars.TimeElapsedColumn(),
-        bars.TimeRemainingColumn(),
-        label,
-    )
-    return bars.Progress(
-        *columns, console=console, disable=not console.is_terminal, transient=True
-    )
-
-
-@contextmanager
-def rounds_on_stderr() -> Iterator[Callable[[int, int, str], None]]:
-    """Show a progress bar, and yield a function of the finished calls, all calls, and a label."""
-    with bar_on_stderr(bars.TaskProgressColumn()) as bar:
-        task = bar.add_task("starting", total=None)
-        yield lambda done, total, label: bar.update(
-            task, completed=done, total=total, description=label
-        )

@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from dpverify.ledger.check_results import AmendmentResult
 from dpverify.ledger.records import HOLDS, SEVERITIES, Severity, Status
-from dpverify.ledger.results import AmendmentResult, Result
+from dpverify.ledger.results import Result
 from dpverify.report.numbers import show_float
 
 STATUSES: tuple[Status, ...] = (*HOLDS, "inconclusive", "refuted", "untested")

@@ -22,8 +22,7 @@ from xml.etree import ElementTree
 
 import msgspec
 
-from dpverify.ledger.lost_proofs import lost_proofs
-from dpverify.ledger.results import Result, decode
+from dpverify.ledger.results import Result, decode, lost_proofs
 from dpverify.selftest.records import Detection, Sighting
 
 LIBRARIES = (

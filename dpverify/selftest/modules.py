@@ -16,7 +16,8 @@ import msgspec
 from dpverify.harness.run.manifest import commit
 from dpverify.selftest.catalogue import Fault, load_faults
 from dpverify.selftest.detection import Children, run_guards
-from dpverify.selftest.mutants import attempts, folder_tests
+from dpverify.selftest.guards import folder_tests
+from dpverify.selftest.mutants import attempts
 from dpverify.selftest.records import (
     NOTHING_RUNS,
     Detection,

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from dpverify.harness.evidence.hashes import imported_names
 from dpverify.harness.run.sources import PAPERS, load_checks
-from dpverify.ledger.results import AmendmentResult, Result, Run
+from dpverify.ledger.check_results import AmendmentResult
+from dpverify.ledger.results import Result, Run
 from dpverify.ledger.specs import PaperSpec, Specs
 from dpverify.report import markdown as md
 from dpverify.report.collect import by_claim, claim_id, ordered_runs

@@ -11,8 +11,8 @@ from typing import Any
 
 from dpverify.ledger.formula import Compare, Formula, free_names
 from dpverify.ledger.formula.prefix import INDICES, PrefixReader
-from dpverify.ledger.proofs.book import Proof
-from dpverify.ledger.proofs.chains import ChainLine, Reason, parse_chain
+from dpverify.ledger.proof_book import Proof
+from dpverify.ledger.proof_chains import ChainLine, Reason, parse_chain
 from dpverify.report import markdown as md
 from dpverify.report.origins import (
     Granted,

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     )
     from dpverify.symbolic.rules import CATALOGUE, Rule
 
-# Modules are loaded when a name is first used, so that evaluation does not import
-# sympy.
+# Modules are loaded when a name is first used,
+# so that evaluation does not import sympy.
 _HOMES = {
     "certify.judge": "check_derivation",
     "expressions.functions": "HOLE Bit Inner Log2 Moment Norm PopCount",

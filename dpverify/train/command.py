@@ -16,7 +16,7 @@ from dpverify.problems.errors import DataError
 from dpverify.problems.regression import scaled
 from dpverify.report.files import answer, deliver
 from dpverify.report.numbers import show_float
-from dpverify.report.terminal import rounds_on_stderr
+from dpverify.report.text.console import rounds_on_stderr
 from dpverify.report.words import plural
 from dpverify.train.ddp import ddp_epsilon
 from dpverify.train.records import (

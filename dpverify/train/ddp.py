@@ -23,8 +23,7 @@ import msgspec
 import numpy as np
 
 from dpverify.algorithms.algorithm import sampled_epsilon
-from dpverify.algorithms.ddp_srm import DDP_SRM, DdpSettings
-from dpverify.algorithms.dp_srm import sum_moves
+from dpverify.algorithms.dp_srm import DDP_SRM, DdpSettings, sum_moves
 from dpverify.algorithms.settings import options
 from dpverify.kernels import check
 from dpverify.kernels.typing import Vector

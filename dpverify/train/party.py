@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpverify import __version__
-from dpverify.algorithms.ddp_srm import DDP_SRM, DdpSettings
+from dpverify.algorithms.dp_srm import DDP_SRM, DdpSettings
 from dpverify.algorithms.settings import options
 from dpverify.kernels import check
 from dpverify.kernels.tape import generator

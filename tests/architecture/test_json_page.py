@@ -12,15 +12,14 @@ from typing import Any, Literal
 import msgspec
 
 from dpverify.bench.results import Bench
-from dpverify.calibrate.batches import BatchCalibration
 from dpverify.calibrate.by_name import SettingsCalibration
 from dpverify.calibrate.command import NoiseEpsilon
 from dpverify.calibrate.growing import GrowingCalibration
-from dpverify.calibrate.records import Calibration
+from dpverify.calibrate.records import BatchCalibration, Calibration
 from dpverify.cli.app import GENERATED, build
 from dpverify.compare.experiments.records import NetworkResult, TableResult
 from dpverify.compare.records import CompareResult
-from dpverify.ledger.display import Listing
+from dpverify.ledger.claims import Listing
 from dpverify.ledger.records import (
     Amendment,
     Claim,
@@ -32,8 +31,7 @@ from dpverify.ledger.records import (
     Verdict,
 )
 from dpverify.ledger.results import Run
-from dpverify.privacy.audit.records import AuditResult
-from dpverify.privacy.auditors.records import AuditorCoverage
+from dpverify.privacy.audit.records import AuditorCoverage, AuditResult
 from dpverify.selftest.records import MutantsRun, RatesRun, SearchRun, Selftest
 from dpverify.train.records import PartyResult, TrainResult
 from tests.for_each import for_each

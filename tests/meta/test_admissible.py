@@ -6,9 +6,10 @@ from functools import cache
 from pathlib import Path
 
 from dpverify.harness.admissible import faults_of, point_of, unmet_conditions
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.errors import SpecError
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.results import CheckResult, Result, decode
+from dpverify.ledger.results import Result, decode
 from dpverify.ledger.statements import Variant
 from dpverify.papers import load
 

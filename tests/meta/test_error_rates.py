@@ -26,11 +26,8 @@ from dpverify.harness.statistics.exact_tests import (
     pair_scores,
     scale_test,
 )
-from dpverify.harness.statistics.trajectory_law import (
-    SHARE,
-    TrajectoryLaw,
-    trajectory_tests,
-)
+from dpverify.harness.statistics.trajectory_effects import SHARE
+from dpverify.harness.statistics.trajectory_law import TrajectoryLaw, trajectory_tests
 from dpverify.harness.statistics.trajectory_sums import (
     Pairs,
     TrajectoryStatistics,

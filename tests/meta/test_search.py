@@ -6,11 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpverify.harness.search.domain import make_sampler
-from dpverify.selftest.searching import (
-    PlantedInequality,
-    judge_search,
-    read_inequalities,
-)
+from dpverify.selftest.checks import PlantedInequality, judge_search, read_inequalities
 from dpverify.symbolic.exact.evaluate import decide_statement
 from tests.for_each import for_each
 

@@ -109,7 +109,7 @@ def test_a_proof_that_is_lost_fails_the_pin_and_nothing_else(
     session: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "dpverify.ledger.lost_proofs.lost_proofs",
+        "dpverify.ledger.results.lost_proofs",
         lambda _: ["derivation: not complete"],
     )
     keep(session, "bits")

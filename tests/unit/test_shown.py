@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import dpverify as dv
-from dpverify.calibrate import batches, growing, records
-from dpverify.conform.results import Conformance, ConformanceTest
+from dpverify.calibrate import growing, records
+from dpverify.conform.records import Conformance, ConformanceTest
 from dpverify.ledger.records import encode
 from dpverify.ledger.results import Run
 from dpverify.shown import ShownAsTable
@@ -87,7 +87,7 @@ def test_how_a_record_shows_itself_is_no_part_of_its_data() -> None:
         dv.Run,
         dv.AuditResult,
         records.Calibration,
-        batches.BatchCalibration,
+        records.BatchCalibration,
     ):
         assert "shown_by" not in kind.__struct_fields__
     assert "shown_by" not in growing.GrowingCalibration.__struct_fields__

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 Mu: TypeAlias = "Callable[[int, int, Ordering], Callable[[], Any]]"
 """``mu(N, epochs, ordering)`` returns a call of the accountant."""
 
-# a realistic delta, and one with epsilon near 0, for which the last digits need ball
-# arithmetic
+# a realistic delta, and one with epsilon near 0,
+# for which the last digits need ball arithmetic
 DELTA = 1e-6
 NEAR_ZERO = 0.38
 

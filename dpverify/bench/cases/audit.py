@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-# delta, the probability of a bound above the true epsilon, and the noise of the
-# mechanism
+# delta, the probability of a bound above the
+# true epsilon, and the noise of the mechanism
 DELTA = 1e-5
 ALPHA = 0.05
 NOISE = 2.0

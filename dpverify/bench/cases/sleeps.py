@@ -10,7 +10,7 @@ from dpverify.harness import BUDGETS, Check, Context, PaperChecks
 from dpverify.harness.run.engine import Progress, run_jobs
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger import load_specs
-from dpverify.ledger.results import CheckResult, Method
+from dpverify.ledger.check_results import CheckResult, Method
 
 SECONDS = 0.005  # sleep of a block
 WARM = 40  # blocks before the clock starts, so that all workers are running

@@ -15,8 +15,8 @@ def sparse_problem(n: int, d: int, entries: int) -> Any:
     from dpverify.problems.sparse.rows import CsrRows, scale_sparse
 
     rng = np.random.default_rng(0)
-    # width of the column ranges, each of which has one entry, so that no column is
-    # repeated
+    # width of the column ranges, each of which
+    # has one entry, so that no column is repeated
     step = d // entries
     columns = np.arange(entries) * step + rng.integers(0, step, (n, entries))
     starts = np.arange(0, n * entries + 1, entries)
@@ -31,7 +31,7 @@ def _point(*, seed: int, n: int, d: int, entries: int) -> Forms:
     """Compute loss and gradient with the regularizer, as ``train`` does; the limit omits the regularizer."""
     import numpy as np
 
-    from dpverify.bench.cases.sparse_limits import fused_pass
+    from dpverify.bench.cases.kernel_limits import fused_pass
     from dpverify.problems.regression import measured
 
     problem, w, out = (
@@ -49,8 +49,11 @@ def _step(*, seed: int, n: int, d: int, entries: int, steps: int) -> Forms:
     """Run Algorithm 1; "parts" draws d numbers per step and then runs the same steps without noise."""
     import numpy as np
 
-    from dpverify.bench.cases.kernel_limits import draw_rows
-    from dpverify.bench.cases.sparse_limits import common_parts, sparse_gradients
+    from dpverify.bench.cases.kernel_limits import (
+        common_parts,
+        draw_rows,
+        sparse_gradients,
+    )
     from dpverify.kernels.tape import generator
     from dpverify.papers.tran2022.algorithms.dp_nsgd.sparse import SparseDpNsgd
     from dpverify.papers.tran2022.algorithms.parameters import Parameters

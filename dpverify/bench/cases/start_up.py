@@ -10,7 +10,7 @@ EMPTY = "python -c pass"
 
 
 def _command(*words: str, seed: int) -> Forms:
-    from dpverify.bench.whole_runs import run_python
+    from dpverify.bench.cases.verification import run_python
 
     return {
         EMPTY: lambda: run_python("-c", "pass"),

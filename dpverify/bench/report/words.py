@@ -29,8 +29,7 @@ from dpverify.bench.results import (
     ratio_of,
 )
 from dpverify.report.numbers import show_float
-from dpverify.report.terminal import readable
-from dpverify.report.text.tables import table
+from dpverify.report.text.console import readable, table
 from dpverify.report.words import plural
 
 MARKS: dict[Outcome, str] = {

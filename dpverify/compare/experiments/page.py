@@ -28,7 +28,7 @@ from dpverify.compare.experiments.words import (
     verdict,
 )
 from dpverify.compare.figure import network_svg, table_svg
-from dpverify.compare.words import made_with
+from dpverify.compare.page import made_with
 from dpverify.papers.wang2019.experiments.printed_results import TABLES, PaperTable
 from dpverify.report import markdown as md
 from dpverify.report.collect import slug

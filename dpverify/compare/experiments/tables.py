@@ -16,8 +16,7 @@ from scipy.special import expit
 
 from dpverify.algorithms.algorithm import Algorithm
 from dpverify.algorithms.baselines import DP_AGD, DP_GD, RRPSGD, STORM, DpAgdAlgorithm
-from dpverify.algorithms.ddp_srm import DDP_SRM
-from dpverify.algorithms.dp_srm import DP_SRM
+from dpverify.algorithms.dp_srm import DDP_SRM, DP_SRM
 from dpverify.algorithms.dpageem import DP_SGD
 from dpverify.compare.experiments.experiment import (
     ExperimentRequest,

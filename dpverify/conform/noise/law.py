@@ -16,8 +16,8 @@ import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.stats import binom, chi2, norm
 
-from dpverify.conform.records import PrivateOptimizer, Promise
-from dpverify.conform.results import ConformanceTest
+from dpverify.conform.promise import Promise
+from dpverify.conform.records import ConformanceTest, PrivateOptimizer
 from dpverify.conform.rounding import (
     BITS,
     COARSER,

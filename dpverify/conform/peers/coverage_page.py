@@ -8,7 +8,7 @@ from typing import Literal
 
 from dpverify.harness.run.manifest import commit
 from dpverify.ledger.records import Record
-from dpverify.privacy.auditors.records import CLAIMED, AuditorCoverage, LawCoverage
+from dpverify.privacy.audit.records import CLAIMED, AuditorCoverage, LawCoverage
 from dpverify.report import markdown as md
 from dpverify.report.folder import RecordedPage
 from dpverify.report.words import GENERATED, plural

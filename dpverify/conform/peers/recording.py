@@ -24,8 +24,8 @@ from dpverify.conform.peers.records import (
     PeerTest,
     SeededRun,
 )
-from dpverify.conform.records import Promise
-from dpverify.conform.results import Conformance
+from dpverify.conform.promise import Promise
+from dpverify.conform.records import Conformance
 from dpverify.harness.run.manifest import commit
 from dpverify.privacy import epsilon
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 STEPS = 1000
 DELTA = 1e-5
 
-# dict in an adapter: function -> (severity, the library's documentation) of a known
-# finding
+# dict in an adapter: function -> (severity, the
+# library's documentation) of a known finding
 FINDINGS = "FINDINGS"
 
 

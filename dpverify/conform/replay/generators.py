@@ -1,7 +1,12 @@
-"""Sources of random numbers: a tape that plays back normal numbers, global generators, system randomness."""
+"""Sources of random numbers: a tape that plays back normal numbers, global generators, system randomness.
+
+``solve_noise`` finds normal numbers for which a step releases a given vector. It uses a Krylov method, because the
+step function is affine in the noise.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import random
@@ -190,3 +195,80 @@ def system_randomness() -> Iterator[set[str]]:
                 overridden(torch.Generator, "seed", watched(name, seed))
             )
         yield callers
+
+
+# up to this dimension, all directions are used, which suffices for any linear map
+MOST_KRYLOV_DIRECTIONS = 512
+# in larger dimensions; suffices for noise with at most this many different scales
+KRYLOV_DIRECTIONS = 24
+KRYLOV_ROUNDS = 4  # rounds of GMRES, each of which starts at the previous residual
+KRYLOV_SMALL = 1e-12  # a new direction below this fraction of its image is rounding
+KRYLOV_ENOUGH = 1e-14  # relative size of an accepted residual
+
+
+def solve_noise(
+    release: Callable[[Any], Any], noise: Any, target: Any, released: Any
+) -> Any:
+    """Return noise for which ``release`` returns approximately ``target``.
+
+    ``release`` must be affine in the noise; ``release(noise)`` is ``released``. Each round applies GMRES (Saad and
+    Schultz, 1986) to the residual. If each noise value is scaled by one of k factors, k directions suffice. If the map
+    is not affine or not surjective, the result may release another vector; the caller must check this.
+    """
+    best = noise
+    left = target - released
+    directions = (
+        len(noise) if len(noise) <= MOST_KRYLOV_DIRECTIONS else KRYLOV_DIRECTIONS
+    )
+    enough = KRYLOV_ENOUGH * float(np.abs(target).max())
+    for _ in range(KRYLOV_ROUNDS):
+        size = float(np.abs(left).max())
+        if size <= enough:
+            break
+        moved = best + _gmres(release, best, target - left, left, directions)
+        residual = target - release(moved)
+        if not np.abs(residual).max() < size:
+            break
+        best = moved
+        left = residual
+    return best
+
+
+def _gmres(
+    release: Callable[[Any], Any], noise: Any, base: Any, left: Any, directions: int
+) -> Any:
+    """Return the noise change in ``directions`` Krylov directions that changes ``base`` most nearly by ``left``.
+
+    Each direction is scaled to the typical norm of noise, so that its effect is not lost in rounding.
+    """
+    length = math.sqrt(len(left))
+    size = float(np.linalg.norm(left))
+    basis = [left / size]
+    columns = np.zeros((directions + 1, directions))
+    aim = np.zeros(directions + 1)
+    aim[0] = size
+    weights: Any = np.zeros(0)
+    for k in range(directions):
+        image = (release(noise + length * basis[k]) - base) / length
+        scale = float(np.linalg.norm(image))
+        if not math.isfinite(scale):
+            return np.full_like(left, np.nan)
+        for _ in range(2):  # the second pass removes rounding errors
+            for row, vector in enumerate(basis):
+                part = float(vector @ image)
+                columns[row, k] += part
+                image = image - part * vector
+        columns[k + 1, k] = float(np.linalg.norm(image))
+        weights = np.linalg.lstsq(columns[: k + 2, : k + 1], aim[: k + 2], rcond=None)[
+            0
+        ]
+        residual = float(
+            np.linalg.norm(columns[: k + 2, : k + 1] @ weights - aim[: k + 2])
+        )
+        if (
+            not columns[k + 1, k] > KRYLOV_SMALL * scale
+            or residual <= KRYLOV_ENOUGH * size
+        ):
+            break
+        basis.append(image / columns[k + 1, k])
+    return sum(weight * vector for weight, vector in zip(weights, basis, strict=False))

@@ -8,15 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpverify.conform.coverage import ranges
-from dpverify.conform.records import Promise
-from dpverify.conform.results import ConformanceTest, not_tested
-from dpverify.conform.sensitivity import LENGTHS, LENGTHS_AMONG_ZEROS
-from dpverify.conform.training.data import MODELS, Model, TrainingData, data_with
+from dpverify.conform.neighbours import LENGTHS, LENGTHS_AMONG_ZEROS
+from dpverify.conform.promise import Promise
+from dpverify.conform.records import ConformanceTest, not_tested
 from dpverify.conform.training.runs import (
     CODE,
+    MODELS,
     DecodedRun,
+    Model,
     RunPool,
     Runs,
+    TrainingData,
+    data_with,
     decoded_runs,
     seed_of,
 )
@@ -34,8 +37,8 @@ FEW_OTHERS = ("zero", "opposite")
 # cancelling part of two positions: -0.5 times the gradient, or in clip lengths
 HIDDEN = (-0.5, 0.0, 1e3, 1e6)
 TRIES = 6  # most runs with different batches; fewer if every step had a changed record
-# relative; float32 updates are differences of weights that are large compared with an
-# update
+# relative; float32 updates are differences of
+# weights that are large compared with an update
 ROUNDING = 1e-4
 
 

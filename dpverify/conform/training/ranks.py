@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from dpverify.conform.guarded import failed_call
-from dpverify.conform.records import Promise
-from dpverify.conform.results import ConformanceTest
-from dpverify.conform.training.data import TrainingData
+from dpverify.conform.promise import Promise
+from dpverify.conform.records import ConformanceTest
 from dpverify.conform.training.run import training_tests
-from dpverify.conform.training.runs import NAME, LocalRuns, Training
+from dpverify.conform.training.runs import NAME, LocalRuns, Training, TrainingData
 from dpverify.foreign import ForeignError, error_text, foreign_code
 from dpverify.processes import (
     SAFE_PATH,

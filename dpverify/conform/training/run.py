@@ -16,15 +16,14 @@ from dpverify.apart import check_timeout, packed, run_apart, unpacked
 from dpverify.conform.guarded import judged
 from dpverify.conform.noise.law import chance_repeats, chance_words, law_tests
 from dpverify.conform.noise.runs import MEAN, SCALE, _mean, scale_test
-from dpverify.conform.records import Promise
-from dpverify.conform.results import Conformance, ConformanceTest, not_tested
+from dpverify.conform.promise import Promise
+from dpverify.conform.records import Conformance, ConformanceTest, not_tested
 from dpverify.conform.run import check_options
 from dpverify.conform.sampling import sampling_tests
 from dpverify.conform.training.contributions import (
     contribution_tests,
     equal_contributions_test,
 )
-from dpverify.conform.training.data import data_with
 from dpverify.conform.training.runs import (
     CODE,
     CountedRuns,
@@ -32,6 +31,7 @@ from dpverify.conform.training.runs import (
     RunPool,
     Runs,
     Training,
+    data_with,
     pool_of,
     seed_of,
 )

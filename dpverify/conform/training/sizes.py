@@ -12,12 +12,12 @@ from scipy.stats import binom
 
 from dpverify.conform.coverage import ranges
 from dpverify.conform.noise import scale_test
-from dpverify.conform.records import Promise
-from dpverify.conform.results import ConformanceTest
+from dpverify.conform.promise import Promise
+from dpverify.conform.records import ConformanceTest
 from dpverify.conform.training.runs import RunPool, Runs, pool_of
 
-# runs of each size near the promised one; few suffice, since steps and divisor are
-# exact
+# runs of each size near the promised one; few
+# suffice, since steps and divisor are exact
 NEAR_RUNS = 2
 # expected batch size of the smallest data set, so that many batches are empty
 FEW_BATCH = 1

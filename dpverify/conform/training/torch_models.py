@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dpverify.conform.training.data import KERNEL, SIGNS
+from dpverify.conform.training.runs import KERNEL, SIGNS
 from dpverify.problems.networks.oracle import load_torch
 
 if TYPE_CHECKING:
-    from dpverify.conform.training.data import TrainingData
+    from dpverify.conform.training.runs import TrainingData
 
 torch = load_torch()
 

@@ -10,13 +10,15 @@ one unit. A module is also taken as a whole if code may look up any of its names
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import find_spec
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
+from dpverify.harness.evidence.imports import (
+    Find,
+    SourceText,
+    bindings_of,
+    find_source,
+    packages_above,
+)
 from dpverify.harness.evidence.source_code import (
     CheckPlace,
     Code,
@@ -24,49 +26,6 @@ from dpverify.harness.evidence.source_code import (
     code_of,
 )
 from dpverify.harness.evidence.units import ADD, parse
-
-
-class SourceText(NamedTuple):
-    """Source text of a module."""
-
-    text: bytes
-    is_package: bool
-
-
-Find = Callable[[str], SourceText | None]
-
-
-def find_source(module: str) -> SourceText | None:
-    """Read the source of a module; None if there is no such module or it is not Python source."""
-    path = _path(module)
-    return (
-        None
-        if path is None
-        else SourceText(path.read_bytes(), path.name == "__init__.py")
-    )
-
-
-@cache
-def _path(module: str) -> Path | None:
-    spec = _spec(module)
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
-        return None
-    return Path(spec.origin)
-
-
-@cache
-def _spec(module: str) -> ModuleSpec | None:
-    """Find a module as an import would, but without importing the packages above it."""
-    package, _, _ = module.rpartition(".")
-    try:
-        if not package:
-            return find_spec(module)
-        above = _spec(package)
-        if above is None or above.submodule_search_locations is None:
-            return None
-        return PathFinder.find_spec(module, above.submodule_search_locations)
-    except (ImportError, ValueError):
-        return None
 
 
 class Module:
@@ -96,27 +55,6 @@ class Module:
         parts = self.name.split(".")
         base = parts[: len(parts) - node.level + (1 if self.is_package else 0)]
         return ".".join([*base, *([node.package] if node.package else [])])
-
-
-def bindings_of(
-    imports: list[ImportedNames],
-) -> dict[str, list[tuple[ImportedNames, str]]]:
-    """Group imports by the name that each binds, with the name that is imported."""
-    bindings: dict[str, list[tuple[ImportedNames, str]]] = {}
-    for node in imports:
-        for attribute, alias in node.names:
-            name = alias or (
-                attribute if node.package is not None else attribute.partition(".")[0]
-            )
-            bindings.setdefault(name, []).append((node, attribute))
-    return bindings
-
-
-def packages_above(module: str) -> Iterator[str]:
-    """Yield the packages that Python imports before a module."""
-    while "." in module:
-        module = module.rpartition(".")[0]
-        yield module
 
 
 Node = tuple[str, int]  # a module and the place of a unit, or

@@ -10,7 +10,8 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from dpverify.harness.evidence.graph import CodeGraph, Node, find_source
+from dpverify.harness.evidence.graph import CodeGraph, Node
+from dpverify.harness.evidence.imports import find_source
 from dpverify.harness.evidence.source_code import CheckPlace
 
 DIGITS = 16

@@ -67,8 +67,8 @@ class ImportedNames(msgspec.Struct, frozen=True, array_like=True):
 class Unit(msgspec.Struct, frozen=True, array_like=True):
     """A top-level statement of a module, or one argument of a call that adds checks: the unit of dependencies."""
 
-    # of its syntax tree without positions, documentation and names of imported modules
-    # of ours
+    # of its syntax tree without positions, documentation
+    # and names of imported modules of ours
     digest: str
     lines: tuple[int, int]  # first and last line
     binds: list[str]

@@ -10,16 +10,14 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dpverify.harness.evidence.names import (
-    Uses,
+from dpverify.harness.evidence.imports import (
     bindings,
-    bound,
-    chain,
     imported,
     is_below,
     is_ours,
     without_type_checking,
 )
+from dpverify.harness.evidence.names import Uses, bound, chain
 from dpverify.harness.evidence.source_code import (
     Code,
     ImportedNames,

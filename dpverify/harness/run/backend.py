@@ -36,8 +36,8 @@ class Backend:
     fresh: bool = False  # ignore stored results
     min_seconds: float = 0.0  # results of pieces that took less are not stored
     temporary: bool = False  # delete the stored results when all pieces are finished
-    # time limit of a piece on the cluster, in seconds, in a process of its own; 0 for
-    # no limit
+    # time limit of a piece on the cluster, in
+    # seconds, in a process of its own; 0 for no limit
     limit: float = 0.0
     reused: int = 0  # number of pieces whose stored results were used
     stale: bool = False  # whether the only stored results are from other code

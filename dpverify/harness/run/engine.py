@@ -28,8 +28,9 @@ from dpverify.harness.run.task_pool import (
     run_with_early_worker,
 )
 from dpverify.harness.run.tasks import STAGE_SEPARATOR, Job, Task, describe, run_task
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.records import Status
-from dpverify.ledger.results import INTERRUPTED, CheckResult
+from dpverify.ledger.results import INTERRUPTED
 
 MOST_BLOCKS = 1_000_000  # limit for one check
 

@@ -41,10 +41,11 @@ from dpverify.harness.run.suite import (
     with_recorded,
 )
 from dpverify.harness.run.tasks import STAGE_SEPARATOR, Job
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import SpecError, shown
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.results import CheckResult, Result, Run, RunInfo
+from dpverify.ledger.results import Result, Run, RunInfo
 from dpverify.ledger.specs import Specs
 
 
@@ -98,8 +99,8 @@ def with_earlier_run(result: Result, earlier: int) -> Result:
     return msgspec.structs.replace(result, earlier=earlier)
 
 
-# Declared core seconds from which workers save more time than starting them takes, 2 s
-# each.
+# Declared core seconds from which workers save
+# more time than starting them takes, 2 s each.
 SECONDS_FOR_WORKERS = 10.0
 
 

@@ -9,8 +9,7 @@ from importlib.metadata import version
 from typing import get_args
 
 from dpverify.foreign import ForeignError, foreign_code
-from dpverify.harness.budget import Shares, budget_named, shares
-from dpverify.harness.checks import Check, Context
+from dpverify.harness.checks import Check, Context, Shares, budget_named, shares
 from dpverify.harness.derivation_check import NAME, TextProof, has_text
 from dpverify.harness.evidence.hashes import evidence_hash
 from dpverify.harness.evidence.source_code import CheckPlace
@@ -20,14 +19,16 @@ from dpverify.harness.recorded_proof import (
     StoredCertificates,
     certificate_name,
 )
-from dpverify.harness.run.judge import judge, on_witnesses, settle, without_proof
+from dpverify.harness.run.judge import judge, on_witnesses, without_proof
 from dpverify.harness.run.registry import Entry, PaperChecks
 from dpverify.harness.run.sources import PAPERS, entries_of, load_checks, recorded_share
+from dpverify.harness.run.status import settle
 from dpverify.harness.run.tasks import STAGE_SEPARATOR, Job
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import SpecError, shown
 from dpverify.ledger.records import SEVERITIES, Status, Verdict
-from dpverify.ledger.results import CheckResult, Result
+from dpverify.ledger.results import Result
 from dpverify.ledger.specs import Specs
 from dpverify.ledger.statements import Reference, Statement, Variant
 from dpverify.ledger.trivial import identical_sides

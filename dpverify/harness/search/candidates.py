@@ -3,12 +3,15 @@
 The values are numbers with few digits, powers of two and their neighbours, primes, ends, and large values. Two small
 integers, a mode and a payload, encode a value. Smaller integers give simpler values, and (0, 0) gives the simplest
 value.
+
+``first_below`` finds the first size N = 10^(k/20) from which a bound stays better than the trivial bound.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -290,3 +293,28 @@ def _real(
             return Fraction(2) ** (half % 64) if odd else 1 / Fraction(2) ** (half % 64)
         case _:
             return (lo if lo is not None else Fraction(0)) + width * (payload + 1) / 997
+
+
+PER_DECADE = 20  # number of sizes per decade: N = 10^(k/PER_DECADE), rounded
+
+
+def size_at(k: int) -> int:
+    """Return the k-th size N."""
+    return round(10 ** (k / PER_DECADE))
+
+
+def first_below(bound: Callable[[int], float]) -> int:
+    """Return the smallest k with ``bound(size(k)) < 1``, by bisection."""
+    return 2 + bisect_left(
+        range(2, 14 * PER_DECADE), True, key=lambda k: bound(size_at(k)) < 1
+    )
+
+
+def first_below_near(bound: Callable[[int], float], guess: int) -> int:
+    """Return the same k, step by step from a guess: for a bound that is costly to evaluate."""
+    k = guess
+    while not bound(size_at(k)) < 1:
+        k += 1
+    while bound(size_at(k - 1)) < 1:
+        k -= 1
+    return k

@@ -164,8 +164,8 @@ def _exactly(operation: Callable[[Any, Any], Any], a: Exact, b: Exact) -> Exact:
     return cast(Exact, operation(_ball(a), _ball(b)))
 
 
-# exp(-10**6) would take a million digits; such ends are skipped, and the whole point is
-# checked
+# exp(-10**6) would take a million digits; such
+# ends are skipped, and the whole point is checked
 LONGEST_EXPONENT = 8192
 
 

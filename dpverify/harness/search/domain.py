@@ -19,7 +19,7 @@ from dpverify.harness.search.candidates import (
     value_at,
 )
 from dpverify.harness.search.constraints import Inequality, can_solve, links, solve
-from dpverify.ledger.formula import free_names
+from dpverify.ledger.formula import free_names, to_text
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Domain
 from dpverify.symbolic.exact.compile import compile_relation
@@ -294,3 +294,17 @@ def _best_tail(
 
 def _number(bits: Sequence[bool]) -> int:
     return reduce(lambda value, bit: 2 * value + bit, bits, 0)
+
+
+def describe(sampler: Sampler, statement: Statement) -> str:
+    """Describe the domain of every symbol, the conditions, and the bounds of the search."""
+    parts = []
+    for symbol in sorted(sampler.symbols):
+        lo, hi = sampler.region.get(symbol, (None, None))
+        within = f" (searched from {'-oo' if lo is None else lo} to {'oo' if hi is None else hi})"
+        parts.append(
+            f"{symbol}: {sampler.domains[symbol]}"
+            + (within if symbol in sampler.region else "")
+        )
+    parts.extend(to_text(condition) for condition in statement.requires)
+    return "; ".join(parts)

@@ -1,8 +1,7 @@
 """Decide a statement by exact arithmetic at every point of a finite set.
 
-This proves a formula without letters. For other statements it is at most an argument. A statement may also be judged by
-a rule in code, which for example compares two formal sums or two arrays coefficient by coefficient, or by the size from
-which such a rule holds.
+This proves a formula without letters. For other statements it is at most an argument. A statement may also be judged
+by a rule in code; see ``derived_checks``.
 """
 
 from __future__ import annotations
@@ -11,18 +10,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar
-
-import msgspec
-import numpy as np
+from typing import ClassVar
 
 from dpverify.harness.admissible import unmet_conditions
-from dpverify.harness.budget import BUDGETS, Budget
-from dpverify.harness.checks import Check, Context, Point, as_point, missed_controls
+from dpverify.harness.checks import (
+    BUDGETS,
+    Budget,
+    Check,
+    Context,
+    Point,
+    as_point,
+    missed_controls,
+)
 from dpverify.harness.exact_results import (
     FACTORS,
-    counterexample,
-    edge_at,
     first_and_largest,
     refuted_again,
     sharper_statement,
@@ -41,13 +42,11 @@ from dpverify.harness.sides import (
     Rule,
     TrueNeighbour,
 )
+from dpverify.ledger.check_results import CheckResult, ControlResult, Method, Number
 from dpverify.ledger.formula import parse_relation, to_text
 from dpverify.ledger.records import ORDERS
-from dpverify.ledger.results import CheckResult, ControlResult, Method, Number
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.exact.combinations import Combination, Name, first_difference
 from dpverify.symbolic.exact.evaluate import to_number
-from dpverify.symbolic.exact.numbers import to_value
 
 
 def unimplied_conditions(where: Sequence[str], statement: Statement) -> list[str]:
@@ -356,127 +355,3 @@ def as_probe(point: dict[str, Fraction], outcome: Outcome) -> Probe:
         for side in (outcome.lhs, outcome.rhs)
     )
     return Probe(point, outcome.ok, lhs, rhs, 0.0, outcome.note)
-
-
-def away_from_boundaries(point: Point) -> bool:
-    """Return whether all integers are at least 3 and all other numbers lie strictly between 0 and 1."""
-    return all(
-        value >= 3 if value.denominator == 1 else 0 < value < 1
-        for value in point.values()
-    )
-
-
-@dataclass(frozen=True)
-class RuleCheck(ExhaustiveCheck):
-    """An :class:`ExhaustiveCheck` that also looks for a counterexample in the interior."""
-
-    # tests whether a point is away from every boundary
-    interior: Callable[[Point], bool] = field(
-        default=away_from_boundaries, kw_only=True
-    )
-    # whether a violation means that our sources disagree
-    about_kernel: bool = field(default=False, kw_only=True)
-    # declared core seconds of a smoke run
-    seconds: float = field(default=0.1, kw_only=True)
-
-    def cost(self, context: Context) -> float:
-        """Return the declared core seconds. Larger budgets have more points."""
-        return self.seconds * {"smoke": 1.0, "standard": 10.0}.get(
-            context.budget.name, 100.0
-        )
-
-    def result(self, **fields: Any) -> CheckResult:
-        """Make a result of this check. A violation of a rule about a kernel says nothing about the paper."""
-        if self.about_kernel and fields["status"] == "refuted":
-            fields |= {"status": "inconclusive", "kernel_disagrees": True}
-        return super().result(**fields)
-
-    def run_block(self, context: Context, block: int) -> CheckResult:
-        """Run the base check, and add the first counterexample in the interior."""
-        result = super().run_block(context, block)
-        if (
-            result.status != "refuted"
-            or self.is_satisfied is None
-            or result.by_certificate
-        ):
-            return result
-        result = msgspec.structs.replace(
-            result, message=result.message.removesuffix(f"; {self.why_sufficient}")
-        )
-        edges = context.statement.edges
-        for values in self.points(context.budget):
-            point = as_point(values)
-            if (
-                self.interior(point)
-                and not edge_at(edges, point)
-                and self.meets_conditions(point, context.statement)
-            ):
-                probe = probed_by_rule(self.is_satisfied, point, context.statement)
-                if probe.holds is False:
-                    examples = [
-                        example
-                        for example in result.counterexamples
-                        if example.kind != "interior"
-                    ]
-                    counterexamples = [*examples, counterexample("interior", probe)]
-                    return msgspec.structs.replace(
-                        result, counterexamples=counterexamples
-                    )
-        return result
-
-
-def of_variant(printed: Rule, amended: Rule) -> Rule:
-    """Combine two rules for a statement in words: one for the printed statement, one for its correction."""
-    return lambda point, statement: (
-        amended if statement.variant == "amended" else printed
-    )(point, statement)
-
-
-@dataclass(frozen=True)
-class OnsetCheck(RuleCheck):
-    """A :class:`RuleCheck` with a table in its message and a figure. Smoke runs omit both, and decide few points."""
-
-    table: Callable[[], str] = field(kw_only=True)  # describes all onsets
-
-    def cost(self, context: Context) -> float:
-        """Return the declared core seconds."""
-        return self.seconds * (0.2 if context.budget.name == "smoke" else 1.0)
-
-    def run_block(self, context: Context, block: int) -> CheckResult:
-        """Run the base check, and add the table to the message."""
-        if context.budget.name == "smoke":
-            return RuleCheck.run_block(replace(self, figures=None), context, block)
-        result = super().run_block(context, block)
-        return msgspec.structs.replace(
-            result, message=f"{result.message}; {self.table()}"
-        )
-
-
-def compare_coefficients(
-    left: Combination, right: Combination, in_words: Callable[[Name], str]
-) -> Outcome:
-    """Return whether all coefficients agree; the first that differ become the sides, named by ``in_words``."""
-    if (name := first_difference(left, right)) is None:
-        return Outcome(True)
-    lhs = left.coefficient(name)
-    rhs = right.coefficient(name)
-    certain = to_value(lhs) < to_value(rhs) or to_value(lhs) > to_value(rhs)
-    return Outcome(
-        False if certain else None, lhs, rhs, f"coefficients of {in_words(name)}"
-    )
-
-
-def compare_arrays(
-    actual: Any,
-    expected: Any,
-    in_words: Callable[..., str],
-    *,
-    rtol: float,
-    atol: float = 0.0,
-) -> Outcome:
-    """Return whether two arrays of floats agree up to rounding. ``in_words`` describes an entry by its indices."""
-    bad = np.argwhere(~np.isclose(actual, expected, rtol=rtol, atol=atol))
-    if not len(bad):
-        return Outcome(True)
-    at = tuple(int(i) for i in bad[0])
-    return Outcome(False, note=f"{in_words(*at)}: {actual[at]} and {expected[at]}")

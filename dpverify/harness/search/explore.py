@@ -31,8 +31,8 @@ from dpverify.harness.search.domain import BITS_PER_SYMBOL, Sampler
 CORNERS = ((0, 0), (1, 1), (1, 0), (4, 0), (1, 2), (1, 3), (2, 20), (6, PAYLOADS - 1))
 """The simplest value, both ends, an earlier symbol or its reciprocal, near each end, near a power of two, far out."""
 MAX_CORNERS = 1024
-# largest number of bits of a climbed value, which stops a ratio that grows without
-# bound
+# largest number of bits of a climbed value,
+# which stops a ratio that grows without bound
 LONGEST = 96
 
 
@@ -167,8 +167,8 @@ BEST = 8  # number of the best points that are changed
 # number of encodings tried per requested point, because some lead out of the domain
 TRIES = 10
 NEW = 0.5  # share of the encodings that are drawn anew
-# share of new payloads that are made small, which gives simple values and values next
-# to ends
+# share of new payloads that are made small, which
+# gives simple values and values next to ends
 SMALL = 0.5
 
 Words = tuple[int, ...]  # for each symbol, its bits as a number

@@ -19,8 +19,8 @@ from dpverify.ledger.vocabulary import Domain
 from dpverify.symbolic.exact.compile import compile_relation
 from dpverify.symbolic.exact.evaluate import holds_compiled, values
 
-# roles of letters without a role in their record, with the meaning they usually have in
-# papers
+# roles of letters without a role in their record,
+# with the meaning they usually have in papers
 LETTERS: Mapping[str, Role] = {
     "N": "examples",
     "n": "examples",
@@ -55,8 +55,8 @@ TRIED: Mapping[Role, tuple[Fraction, ...]] = {
 FEW = 24  # number of points that are tried if none is drawn
 MOST_POINTS = 100  # number of points that are drawn
 TRIES = 300  # number of attempts to simplify a point
-# A simplified point must keep this share of the largest ratio; a ratio of FAR always
-# suffices.
+# A simplified point must keep this share of the
+# largest ratio; a ratio of FAR always suffices.
 SHARE = 0.5
 CLEAR_RATIO = 2.0
 

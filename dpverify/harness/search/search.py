@@ -23,7 +23,7 @@ from dpverify.harness.search.candidates import (
 from dpverify.harness.search.domain import Sampler
 from dpverify.harness.search.explore import climb, corners, drive_up, shrink
 from dpverify.harness.sides import Probe, Prober
-from dpverify.ledger.results import ControlResult
+from dpverify.ledger.check_results import ControlResult
 
 TRIES = 3000  # largest number of points that are tried
 SIMPLER = 48  # number of the simplest values of a symbol that are tried
@@ -60,8 +60,8 @@ def simplify(
         """Move to the first of the points that is simpler and has the property."""
         nonlocal best, length
         for point in points:
-            # Most changes make the point longer, which the number of bits already
-            # shows.
+            # Most changes make the point longer,
+            # which the number of bits already shows.
             if (
                 sum(map(complexity, point.values())) > length[0]
                 or (shorter := size(point)) >= length
@@ -198,8 +198,8 @@ MARGIN = Fraction(1, 20)
 INTERIOR_INTEGER = 3
 # largest number of points that are tried to shorten the point with the largest ratio
 LARGEST_TRIES = 300
-# if a number of a counterexample has more bits, Hypothesis looks for another
-# counterexample
+# if a number of a counterexample has more bits,
+# Hypothesis looks for another counterexample
 LONG = 12
 NEARLY = 0.99  # share of the largest ratio that the simplified point must keep
 

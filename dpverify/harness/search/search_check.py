@@ -1,35 +1,33 @@
-"""The counterexample search as a check. Its control is a right side slightly beyond the sharpest point.
-
-``held_check`` searches for points at which our corrected bound, which is judged by a different check, is above a
-refuted bound although the record states that the refuted bound holds there.
-"""
+"""The counterexample search as a check. Its control is a right side slightly beyond the sharpest point."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache, partial
-from typing import Any, ClassVar
-
-from flint import arb, ctx
+from functools import partial
+from typing import ClassVar
 
 from dpverify.harness.checks import Check, Context, Point, as_point, missed_controls
 from dpverify.harness.exact_results import (
     FACTORS,
     CounterexampleKind,
+    ExtraPoints,
     Vacuity,
     counterexample,
+    detected_words,
     edge_at,
+    findings_words,
     refuted_again,
     sharper_statement,
+    sharpest_words,
     slack_of,
     unevaluated,
     window_words,
 )
 from dpverify.harness.neighbours import JudgedBy, searched_again, true_neighbours
 from dpverify.harness.search.candidates import Values
-from dpverify.harness.search.domain import Region, Sampler, make_sampler
+from dpverify.harness.search.domain import Region, Sampler, describe, make_sampler
 from dpverify.harness.search.explore import completions
 from dpverify.harness.search.practical import (
     is_practical,
@@ -46,27 +44,20 @@ from dpverify.harness.search.search import (
     simplest_violation,
 )
 from dpverify.harness.sides import LeftSide, Planted, Probe, Prober, TrueNeighbour
-from dpverify.ledger.claims import ClaimSpec
-from dpverify.ledger.formula import decimal_text, parse_relation, to_text
+from dpverify.ledger.check_results import (
+    CheckResult,
+    ControlResult,
+    Counterexample,
+    Method,
+)
+from dpverify.ledger.formula import decimal_text, parse_relation
 from dpverify.ledger.records import ORDERS
-from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Domain, parse_domain
-from dpverify.symbolic.exact.evaluate import evaluate_statement, requires_hold
-from dpverify.symbolic.exact.numbers import Exact
 
 FEWEST_EXAMPLES = 50
 
 Ends = tuple[int | Fraction | str | None, int | Fraction | str | None]
-
-
-@dataclass(frozen=True)
-class ExtraPoints:
-    """The results at points beyond those that are drawn."""
-
-    violations: Sequence[Probe] = ()
-    controls: Sequence[ControlResult] = ()
-    window: str = ""  # description of these points; empty if there are none
 
 
 @dataclass(frozen=True)
@@ -136,7 +127,7 @@ class SearchCheck(Check):
         findings = self._search(
             context, sampler, prober, begin, examples, self._seed(context, block)
         )
-        region = _describe(sampler, statement)
+        region = describe(sampler, statement)
         further = ExtraPoints()
         if not findings.violations:
             further = self._search_extra_points(context, original, prober)
@@ -166,10 +157,10 @@ class SearchCheck(Check):
             else "inconclusive"
             if missed
             else "not refuted",
-            message="; ".join(filter(None, [_message(findings), missed])),
+            message="; ".join(filter(None, [findings_words(findings), missed])),
             n=len(findings.probes),
-            detects=_detects(controls),
-            statistic=_statistic(findings),
+            detects=detected_words(controls),
+            statistic=sharpest_words(findings),
             region=region,
             window="; ".join(
                 filter(None, [window_words(findings, prober), further.window])
@@ -395,10 +386,8 @@ class SearchCheck(Check):
             if results[0].refuted:
                 break
         for planted in self.planted:
-            fault, faulty = (
-                planted.rhs or "another left side",
-                planted.statement(context.statement),
-            )
+            fault = planted.rhs or "another left side"
+            faulty = planted.statement(context.statement)
             lhs = planted.lhs or self.lhs
             results.append(
                 control(planted.name, fault, faulty, lhs, planted.at_declared_size)
@@ -406,106 +395,5 @@ class SearchCheck(Check):
         return results
 
 
-def _detects(controls: list[ControlResult]) -> str:
-    details = [
-        f"; a bound that the tightest of these points violates by the factor {c.name.removeprefix('sharper by ')}"
-        for c in controls
-        if c.name.startswith("sharper by")
-    ]
-    return "a violation at any point that was tried" + "".join(details)
-
-
 def _end(end: int | Fraction | str | None) -> Fraction | None:
     return None if end is None else Fraction(end)
-
-
-def _describe(sampler: Sampler, statement: Statement) -> str:
-    """Describe the domain of every symbol, the conditions, and the bounds of the search."""
-    parts = []
-    for symbol in sorted(sampler.symbols):
-        lo, hi = sampler.region.get(symbol, (None, None))
-        within = f" (searched from {'-oo' if lo is None else lo} to {'oo' if hi is None else hi})"
-        parts.append(
-            f"{symbol}: {sampler.domains[symbol]}"
-            + (within if symbol in sampler.region else "")
-        )
-    parts.extend(to_text(condition) for condition in statement.requires)
-    return "; ".join(parts)
-
-
-def _message(findings: Findings) -> str:
-    parts = [f"{len(findings.probes)} points, {len(findings.violations)} violations"]
-    if findings.undecided:
-        parts.append(f"{findings.undecided} not decided at 2048 bits")
-    if findings.undefined:
-        parts.append(f"{findings.undefined} at which a side is undefined")
-    return ", ".join(parts)
-
-
-def _statistic(findings: Findings) -> str:
-    sharpest = findings.sharpest
-    if sharpest is None:
-        return ""
-    where = ", ".join(
-        f"{name}={value}" for name, value in sorted(sharpest.point.items())
-    )
-    return f"used up to {sharpest.ratio:.6g} at {where}"
-
-
-# declared per point: two bounds with many roots, evaluated to a few hundred bits
-SECONDS = 0.005
-
-
-def held_check(
-    claim: str,
-    corners: Sequence[Mapping[str, int | Fraction | str]],
-    *,
-    name: str = "below-corrected",
-    **options: Any,
-) -> SearchCheck:
-    """Return a check that searches the narrower domain for a point where the printed bound is below the correction."""
-    left_out = "what the corrected bound leaves room for; it is judged by itself"
-    return SearchCheck(
-        claim,
-        name,
-        lhs=corrected_side,
-        corners=corners,
-        variants=("held",),
-        leaves_out=left_out,
-        seconds_each=SECONDS,
-        **options,
-    )
-
-
-def corrected_side(point: Point, statement: Statement) -> Exact:
-    """Return the right side of our correction in the printed letters.
-
-    If the correction's conditions fail, return an infinity that violates the printed relation.
-    """
-    amended = _corrected(
-        statement.siblings[statement.key.partition(":")[2]],
-        tuple(statement.reading.items()),
-    )
-    if amended.relation != statement.relation:
-        raise ValueError(
-            f"{statement.key}: the correction must have the printed relation, got {amended.relation}."
-        )
-    if requires_hold(amended, point) is not True:
-        return arb("inf" if statement.relation in {"<=", "<"} else "-inf")
-    return evaluate_statement(amended, point, precision=ctx.prec)[1]
-
-
-@lru_cache(maxsize=100)
-def _corrected(claim: ClaimSpec, reading: tuple[tuple[str, str], ...]) -> Statement:
-    """Return the correction, with the printed definitions of letters that it does not define."""
-    held, amended = (
-        claim.statement(dict(reading), variant) for variant in ("held", "amended")
-    )
-    missing = [
-        (name, value) for name, value in held.let if name not in amended.let_names
-    ]
-    return replace(
-        amended,
-        let=(*missing, *amended.let),
-        domains={**held.domains, **amended.domains},
-    )

@@ -19,9 +19,9 @@ from typing import Any, ClassVar, Final, NamedTuple
 import msgspec
 
 from dpverify.harness.checks import Check, Context, missed_controls
+from dpverify.ledger.check_results import CheckResult, ControlResult, Method
 from dpverify.ledger.errors import SpecError
 from dpverify.ledger.load import bundled
-from dpverify.ledger.results import CheckResult, ControlResult, Method
 
 MOST_SHOWN: Final = 3
 AS_CLAIMED: Final = "as claimed"

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeAlias, Type
 
 from dpverify.harness.checks import Check, Context, Point
 from dpverify.harness.exact_results import numbers
-from dpverify.ledger.results import CheckResult, Counterexample, Method, Number
+from dpverify.ledger.check_results import CheckResult, Counterexample, Method, Number
 from dpverify.ledger.statements import Statement
 
 ALPHA = 1e-6  # level of a whole check

@@ -37,7 +37,7 @@ from dpverify.harness.simulation.runs import (
     with_mean,
 )
 from dpverify.harness.statistics.effects import Effect, smallest_sample
-from dpverify.ledger.results import CheckResult, ControlResult
+from dpverify.ledger.check_results import CheckResult, ControlResult
 
 STAKES: Final = np.array([0.9, 0.99, 0.7, 0.4, 0.1])
 WEIGHTS: Final = np.array([0.8, 0.05, 0.05, 0.05, 0.05])
@@ -83,8 +83,8 @@ def lower_limit(values: Sequence[float], alpha: float) -> float:
 class Excess(Effect):
     """A mean above a bound, for variables in [0, 1]."""
 
-    # the bound of the claim, in (0, 1); the faulty mean is NEAR of the way from there
-    # to 1
+    # the bound of the claim, in (0, 1); the faulty
+    # mean is NEAR of the way from there to 1
     bound: float
 
     def __post_init__(self) -> None:

@@ -23,14 +23,14 @@ from dpverify.harness.simulation.runs import (
     SimulatedCase,
 )
 from dpverify.harness.simulation.runs_check import lower_limit
-from dpverify.ledger.results import CheckResult, ControlResult
+from dpverify.ledger.check_results import CheckResult, ControlResult
 from dpverify.ledger.statements import Statement
 
 # declared size: the search must find a problem that refutes the bound divided by this
 SHRUNK = 2.0
 CONFIRMED = 70  # fresh runs of the best problem
-# number of problems that each generation keeps, and number of new problems made from
-# each
+# number of problems that each generation keeps,
+# and number of new problems made from each
 ELITE = 6
 CHILDREN = 4
 SPREAD = 0.25  # standard deviation of a new problem's moves, as a share of each range

@@ -11,7 +11,7 @@ from scipy import special  # scipy.stats takes half a second to load
 
 from dpverify.harness.checks import Check, Context, missed_controls
 from dpverify.kernels.typing import Vector
-from dpverify.ledger.results import CheckResult, ControlResult, Method
+from dpverify.ledger.check_results import CheckResult, ControlResult, Method
 
 LEVEL = 0.99  # confidence level of every interval
 
@@ -101,10 +101,10 @@ class Simulated(Generic[SizeT]):
 class SlopesCheck(Check, Generic[SizeT]):
     """Estimate exponents of the mean gradient in N, d and epsilon from runs."""
 
-    # The test is one-sided and never refutes, because O~ hides constants and
-    # logarithms. An exponent passes if the upper end of its interval is below the slope
-    # of the corrected bound over the same sizes plus ``room``. Otherwise the result is
-    # inconclusive.
+    # The test is one-sided and never refutes, because O~ hides
+    # constants and logarithms. An exponent passes if the upper end of
+    # its interval is below the slope of the corrected bound over the
+    # same sizes plus ``room``. Otherwise the result is inconclusive.
 
     runs: Simulated[SizeT] = field(kw_only=True)
     sweeps: Mapping[str, Sweeps[SizeT]] = field(kw_only=True)  # for each budget

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from scipy import special
 
-from dpverify.harness.statistics import chi_square
+from dpverify.harness.statistics import exact_tests as chi_square
 from dpverify.harness.statistics.exact_tests import opposite_signs_limit
 
 
@@ -24,8 +24,8 @@ class SubGaussian:
     For ||N(0, S)||, ``scale`` is the square root of the largest eigenvalue of S.
     """
 
-    # s with ``E exp(a (X - E X)) <= exp(a**2 s**2 / 2)`` for all a; in units of X,
-    # above 0
+    # s with ``E exp(a (X - E X)) <= exp(a**2 s**2
+    # / 2)`` for all a; in units of X, above 0
     scale: float
 
     def __post_init__(self) -> None:
@@ -153,11 +153,11 @@ def smallest_sample(effect: Effect, alpha: float, power: float) -> int:
 
 def scale_power(ratio: float, dof: float, alpha: float) -> float:
     """Return the exact power of the two-sided chi-square test against standard deviations ``ratio`` times too large."""
-    above = chi_square.upper_tail(
-        chi_square.upper_quantile(alpha / 2.0, dof) / ratio**2, dof
+    above = chi_square.chi_square_upper_tail(
+        chi_square.chi_square_upper_quantile(alpha / 2.0, dof) / ratio**2, dof
     )
-    below = chi_square.lower_tail(
-        chi_square.lower_quantile(alpha / 2.0, dof) / ratio**2, dof
+    below = chi_square.chi_square_lower_tail(
+        chi_square.chi_square_lower_quantile(alpha / 2.0, dof) / ratio**2, dof
     )
     return above + below
 
@@ -172,7 +172,7 @@ def correlation_power(correlation: float, length: float, alpha: float) -> float:
     threshold = -float(special.ndtri(alpha / 2.0))
     best = 0.0
     for shortfall in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
-        norm = math.sqrt(chi_square.lower_quantile(shortfall, length))
+        norm = math.sqrt(chi_square.chi_square_lower_quantile(shortfall, length))
         reach = float(special.ndtr((r * norm - threshold) / math.sqrt(1.0 - r * r)))
         best = max(best, (1.0 - shortfall) * reach)
     return best

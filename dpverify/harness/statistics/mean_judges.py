@@ -19,7 +19,7 @@ from dpverify.harness.statistics.effects import (
     Tail,
     proportion_limits,
 )
-from dpverify.ledger.results import Number
+from dpverify.ledger.check_results import Number
 
 Sample = NDArray[Any]
 Change = Callable[[Context, Sample, np.random.Generator], Sample]

@@ -21,7 +21,12 @@ from dpverify.harness.statistics.mean_judges import (
 )
 from dpverify.harness.statistics.pieces import Pieces
 from dpverify.harness.statistics.trajectory_sums import TrajectoryStatistics
-from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
+from dpverify.ledger.check_results import (
+    CheckResult,
+    ControlResult,
+    Counterexample,
+    Method,
+)
 
 Simulate = Callable[[Context, np.random.Generator, int], Sample | Pieces]
 Sums = dict[int, Any]

@@ -19,15 +19,15 @@ from dpverify.kernels.typing import Indices, Matrix, Vector
 Bits: TypeAlias = NDArray[np.uint64]
 Vector64: TypeAlias = NDArray[np.uint64]
 
-# bits of a word: number of replications whose signs are gathered before they are
-# compared
+# bits of a word: number of replications whose
+# signs are gathered before they are compared
 WORD = 64
 # approximate words of a step compared at once; fewer fetch counts more often, more
 # exceed the cache
 WORDS = 64
 TILE = 128  # steps that are compared with all later steps before the next tile
-# words, of each of two steps, compared before their counts are added; the loop below is
-# unrolled
+# words, of each of two steps, compared before their
+# counts are added; the loop below is unrolled
 AT_ONCE = 4
 
 _PAIRS, _FOURS, _EIGHTS = (
@@ -124,8 +124,8 @@ def count_opposite_coordinates(signs: Vector64, d: int, counts: Indices) -> None
                 )
 
 
-# values of a trajectory that are summed before the next: their sums stay in the nearest
-# cache
+# values of a trajectory that are summed before
+# the next: their sums stay in the nearest cache
 CHUNK = 512
 
 

@@ -31,8 +31,8 @@ from dpverify.harness.statistics.trajectory_kernels import (
 
 Entries = tuple[NDArray[np.int64], NDArray[np.int64], Floats]
 
-# entries of the inverse below this share of the largest in their row are rounding
-# errors of 0
+# entries of the inverse below this share of the
+# largest in their row are rounding errors of 0
 ROUNDING = 1e-13
 SPARSE = 16  # a row of a sparse inverse has at most this many entries on average
 

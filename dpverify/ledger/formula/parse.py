@@ -35,8 +35,8 @@ from dpverify.ledger.formula.tree import (
 )
 
 MAX_LENGTH = 2000  # characters
-# the same text is parsed for each variant and reading of a claim, and trees are
-# immutable
+# the same text is parsed for each variant and
+# reading of a claim, and trees are immutable
 CACHED_TREES = 8192
 MAX_DEPTH = 40  # of nested brackets, and of the tree
 

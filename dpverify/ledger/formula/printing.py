@@ -113,8 +113,8 @@ def decimal_text(value: Fraction) -> str | None:
     return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
 
 
-# Precedence of a piece of LaTeX: comparison or remainder, sum, factor after a minus,
-# factor, atom.
+# Precedence of a piece of LaTeX: comparison or
+# remainder, sum, factor after a minus, factor, atom.
 _LOOSE, _TERM, _SIGNED, _FACTOR, _ATOM = range(5)
 
 _COMPARISONS: dict[Comparison, str] = {

@@ -106,8 +106,8 @@ BUILTINS: dict[str, tuple[int, int]] = {
     "min": (2, 20),
     "max": (2, 20),
     "abs": (1, 1),
-    # pi(): the number; also written without brackets if no symbol of the paper has this
-    # name
+    # pi(): the number; also written without brackets
+    # if no symbol of the paper has this name
     "pi": (0, 0),
     "erf": (1, 1),
     "tanh": (1, 1),
@@ -116,8 +116,8 @@ BUILTINS: dict[str, tuple[int, int]] = {
     "normal_cdf": (1, 1),
     # laplace_delta(epsilon, mu): exact for Laplace noise; mu: sensitivity / scale
     "laplace_delta": (2, 2),
-    # binomial_delta(epsilon, n, p, s): of n coins of probability p; the count changes
-    # by s
+    # binomial_delta(epsilon, n, p, s): of n coins
+    # of probability p; the count changes by s
     "binomial_delta": (4, 4),
     # gaussian_delta(epsilon, mu): exact for Gaussian noise; mu: sensitivity / deviation
     "gaussian_delta": (2, 2),

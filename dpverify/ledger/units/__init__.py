@@ -6,7 +6,7 @@ from dpverify.ledger.units.check import (
     UnitsStatus,
     check_units,
 )
-from dpverify.ledger.units.records import (
+from dpverify.ledger.units.scaling import (
     UNITS,
     ExpectedMismatch,
     Normalisation,

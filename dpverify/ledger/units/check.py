@@ -19,7 +19,7 @@ from dpverify.ledger.units.reader import (
     read_lemma,
     read_proof,
 )
-from dpverify.ledger.units.records import UnitsFile, read_units
+from dpverify.ledger.units.scaling import UnitsFile, read_units
 
 UnitsStatus = Literal["inconsistent", "not determined", "consistent", "in words"]
 

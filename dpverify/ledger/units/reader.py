@@ -20,20 +20,19 @@ from dpverify.ledger.formula import (
     walk,
     with_pi,
 )
-from dpverify.ledger.proofs.book import LAWS, Lemma, Proof, ProofBook
-from dpverify.ledger.proofs.chains import Chain, ChainLine, formulas_of, parse_chain
+from dpverify.ledger.proof_book import LAWS, Lemma, Proof, ProofBook
+from dpverify.ledger.proof_chains import Chain, ChainLine, formulas_of, parse_chain
 from dpverify.ledger.records import ORDERS, Symbol
 from dpverify.ledger.specs import PaperSpec
 from dpverify.ledger.statements import Statement
-from dpverify.ledger.units.records import UnitsFile
-from dpverify.ledger.units.terms import (
+from dpverify.ledger.units.scaling import (
     UNITLESS,
     Equations,
     Scaling,
-    Terms,
-    number_of,
+    UnitsFile,
     unknown_unit,
 )
+from dpverify.ledger.units.terms import Terms, number_of
 from dpverify.ledger.vocabulary import Domain, parse_domain
 
 UNITLESS_LETTERS = ("epsilon", "delta")

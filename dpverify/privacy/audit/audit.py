@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from dpverify.privacy.audit.candidates import UserScore
 from dpverify.privacy.audit.counting import largest_bound, nearly_lower_epsilon
 from dpverify.privacy.audit.game import play, total_rounds, training_rounds
 from dpverify.privacy.audit.gaussian import sample
-from dpverify.privacy.audit.learning import UserScore
 from dpverify.privacy.audit.records import (
     AuditClaim,
     AuditError,
@@ -53,8 +53,8 @@ TARGET_POWER = 0.9  # probability with which the smallest detectable fault is de
 # distance of a learned threshold from the best one, in standard deviations of the noise
 THRESHOLD_ERROR = 0.45
 
-# thresholds, measured from the midpoint of the means in standard deviations of the
-# noise
+# thresholds, measured from the midpoint of the
+# means in standard deviations of the noise
 THRESHOLD_PLACES = np.linspace(0.0, 8.0, 161)
 
 RATIO_STEP = 1.1  # ratio of consecutive tried ratios of sigmas

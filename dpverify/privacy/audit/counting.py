@@ -87,12 +87,12 @@ from typing import TypeAlias
 
 import numpy as np
 from scipy import special
-from scipy.special import ndtr, ndtri
+from scipy.special import bdtrc, ndtr, ndtri
 
 from dpverify.privacy.audit.records import Floats
 
-# largest fraction of alpha that is spent on the number of rounds that delta may have
-# decided
+# largest fraction of alpha that is spent on the
+# number of rounds that delta may have decided
 DELTA_SHARE = 0.1
 
 
@@ -265,3 +265,61 @@ def chance_under(tradeoff: Tradeoff, examples: int, guesses: int, right: int) ->
         else:
             low = middle
     return math.exp(high)
+
+
+# largest epsilon and mu; no run with at most a million examples shows more
+MAX_PARAMETER = 64.0
+
+ROUNDING_FACTOR = 1.0 + 1e-9  # covers the rounding errors of probabilities
+
+
+def one_run_chance(
+    examples: int, guesses: int, right: int, epsilon: float, delta: float
+) -> float:
+    """Return a bound on the probability of at least ``right`` right guesses if the run is (epsilon, delta)-DP.
+
+    The bound increases with epsilon.
+    """
+    chance = 1.0 / (1.0 + math.exp(-epsilon))
+    if right == 0:
+        return 1.0
+    above = float(bdtrc(right - 1, guesses, chance))
+    if delta == 0.0:
+        return min(1.0, above * ROUNDING_FACTOR)
+    missing = np.arange(1, right + 1)
+    reached = np.where(
+        missing == right,
+        1.0,
+        bdtrc(np.maximum(right - missing - 1, 0), guesses, chance),
+    )
+    return min(
+        1.0,
+        (above + 2.0 * examples * delta * float((reached / missing).max()))
+        * ROUNDING_FACTOR,
+    )
+
+
+@lru_cache(maxsize=4096)
+def one_run_epsilon(
+    examples: int, guesses: int, right: int, delta: float, level: float
+) -> float:
+    """Return the largest epsilon at which at least ``right`` right guesses have probability <= ``level``; 0 if none."""
+
+    def is_refuted(epsilon: float) -> bool:
+        if is_rarer(
+            curve_tradeoff([(epsilon, delta)]), examples, guesses, right, level
+        ):
+            return True
+        # second, because it takes longer
+        return one_run_chance(examples, guesses, right, epsilon, delta) <= level
+
+    return largest_refuted(is_refuted, MAX_PARAMETER)
+
+
+@lru_cache(maxsize=4096)
+def one_run_mu(examples: int, guesses: int, right: int, level: float) -> float:
+    """Return the largest mu of Gaussian DP at which at least ``right`` right guesses have probability <= ``level``."""
+    return largest_refuted(
+        lambda mu: is_rarer(gaussian_tradeoff(mu), examples, guesses, right, level),
+        MAX_PARAMETER,
+    )

@@ -11,6 +11,11 @@ from itertools import islice
 
 import numpy as np
 
+from dpverify.privacy.audit.candidates import (
+    UserScore,
+    repeating_coordinates,
+    sorted_coordinates,
+)
 from dpverify.privacy.audit.gaussian import (
     MIN_LAW_OUTPUTS,
     Sides,
@@ -19,13 +24,7 @@ from dpverify.privacy.audit.gaussian import (
     check_law,
 )
 from dpverify.privacy.audit.groups import SortedOutputs, first_half_size
-from dpverify.privacy.audit.learning import (
-    Bet,
-    UserScore,
-    learn,
-    repeating_coordinates,
-    sorted_coordinates,
-)
+from dpverify.privacy.audit.learning import Bet, learn
 from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats
 from dpverify.privacy.audit.sampling import (
     BLOCK_CALLS,
@@ -56,8 +55,8 @@ class BlockSpread:
     def __init__(self, batched: bool) -> None:
         self._batched = batched
         self._medians: tuple[Floats, Floats] | None = None
-        # per data set and block: the number of outputs, and how many of them are above
-        # the median
+        # per data set and block: the number of outputs,
+        # and how many of them are above the median
         self._counts: tuple[list[tuple[int, Floats]], list[tuple[int, Floats]]] = [], []
 
     def add(self, low: Floats, high: Floats) -> None:

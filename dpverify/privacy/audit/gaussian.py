@@ -33,8 +33,8 @@ from dpverify.privacy.noncentral_f import (
 )
 from dpverify.shared_types import ReportProgress
 
-# standard deviations of skewness, kurtosis or the ratio of variances that contradict
-# the law
+# standard deviations of skewness, kurtosis or
+# the ratio of variances that contradict the law
 MAX_STANDARD_ERRORS = 8.0
 
 BLOCK_NUMBERS = 1 << 14  # numbers summed at once: few enough for a core's cache
@@ -209,8 +209,8 @@ def _contradiction(words: str) -> AuditError:
 
 MOST_DIMENSIONS = 2000  # largest size of an output: the covariance is a matrix
 
-# least outputs on each data set per block of a batched mechanism, which has a fixed
-# cost
+# least outputs on each data set per block of
+# a batched mechanism, which has a fixed cost
 MIN_BLOCK_OUTPUTS = 10_000
 
 # eigenvalue of the correlation matrix below which a direction counts as free of noise

@@ -15,8 +15,8 @@ from dpverify.privacy.audit.records import Bits, Floats
 
 Places = NDArray[np.int64]
 
-# single rounds at each end; beyond them a group holds 1/SINGLE_ROUNDS of the rounds
-# further out
+# single rounds at each end; beyond them a group
+# holds 1/SINGLE_ROUNDS of the rounds further out
 SINGLE_ROUNDS = 25
 
 EVEN_GROUPS = 128  # number of groups of an even division

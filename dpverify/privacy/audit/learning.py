@@ -1,20 +1,18 @@
 """Learning of guessing rules from training rounds: candidate models compete on rounds that did not train them.
 
-At most two rules are judged: one of a steady model, and one of a table or of trees if it promises a larger bound. They
-share alpha, 4 to 1, so that the larger of their bounds is valid (Bonferroni's inequality). The second rule can detect a
-rare leak even if its success in the training rounds may have been an accident.
+At most two rules are judged: one of a steady model, and one of a table or of trees if it promises a larger bound.
+They share alpha, 4 to 1, so that the larger of their bounds is valid (Bonferroni's inequality). The second rule can
+detect a rare leak even if its success in the training rounds may have been an accident.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.foreign import ForeignError, foreign_code
+from dpverify.privacy.audit.candidates import Learner, UserScore, View, candidates
 from dpverify.privacy.audit.counting import lower_epsilon
 from dpverify.privacy.audit.groups import (
     Rows,
@@ -23,143 +21,9 @@ from dpverify.privacy.audit.groups import (
     join_rows,
     rows_of,
 )
-from dpverify.privacy.audit.records import AuditError, Bits, Floats
+from dpverify.privacy.audit.records import Bits, Floats
 from dpverify.privacy.audit.rules import AuditRule, choose_rule
-from dpverify.privacy.audit.scores import (
-    Key,
-    Learner,
-    Score,
-    bent,
-    cells,
-    diagonal,
-    distance,
-    linear,
-    quadratic,
-    shares,
-    smooth,
-    table,
-    trees,
-    unit_of,
-)
-
-UserScore = Callable[[Floats], object]
-
-MIN_TREE_ROUNDS, MAX_TREE_DIMENSION = 1000, 64
-"""Smallest number of training rounds in each half, and largest size of an output, for which trees are tried."""
-
-MAX_BENT_DIMENSION = 4  # largest size of an output for which bent lines are tried
-
-SEARCHED_COORDINATES, TABLE_COORDINATES = 256, 16
-"""Largest number of coordinates that are searched for repeated values, and that a table uses."""
-
-WIDTHS = (2.0**-10, 2.0**-20)  # widths of cells, in units of the interquartile range
-
-
-class View(NamedTuple):
-    """The input of a rule in a round: the output, optionally with the residual of the previous round's output."""
-
-    # Mean output on each data set, if the previous round is an input. Then only every
-    # second round is judged, so that judged rounds share no outputs.
-    means: tuple[Floats, Floats] | None = None
-    first: int = 0  # index at which the first pair of rounds starts: 0 or 1
-
-    def rounds(self, x: Floats, b: Bits) -> tuple[Floats, Bits]:
-        """Return the inputs of the rule and the coins of the judged rounds."""
-        if self.means is None:
-            return x, b
-        end = self.first + 2 * ((len(b) - self.first) // 2)
-        before = slice(self.first, end, 2)
-        now = slice(self.first + 1, end, 2)
-        residual = x[before] - np.where(b[before, None], self.means[1], self.means[0])
-        return np.concatenate([x[now], residual], axis=1), b[now]
-
-
-def candidates(
-    x: Floats,
-    b: Bits,
-    serial: bool,
-    user: UserScore | None,
-    ordered: Floats | None = None,
-) -> Iterator[tuple[View, Learner]]:
-    """Yield the models with their inputs, simple ones first.
-
-    ``serial``: whether each round is a separate call, so that noise may depend on the previous call. ``ordered``: the
-    result of :func:`in_order`, if it is already known.
-    """
-    if user is not None:
-        yield View(), Learner("the score that was given", lambda *_: validated(user))
-        return
-    m, d = x.shape
-    yield View(), Learner("linear discriminant", linear)
-    if d <= MAX_BENT_DIMENSION:
-        yield View(), Learner("bent lines in each coordinate", bent)
-    if d > 1:
-        yield (
-            View(),
-            Learner("quadratic discriminant of independent coordinates", diagonal),
-        )
-    yield View(), Learner("distance from the common mean", distance)
-    yield View(), Learner("quadratic discriminant", quadratic)
-    if d > 1:
-        yield View(), Learner("shares between quantiles", shares)
-    else:
-        yield View(), Learner("smoothed shares", smooth)
-    ordered = sorted_coordinates(x) if ordered is None else ordered
-    repeated = repeating_coordinates(ordered)
-    if repeated.size:
-        yield View(), _table("values seen before", lambda y: y[:, repeated])
-    if d <= TABLE_COORDINATES:
-        for key in cells(ordered, WIDTHS):
-            yield View(), _table("small cells", key)
-    if serial:
-        means = x[~b].mean(axis=0), x[b].mean(axis=0)
-        for first in (0, 1):
-            yield (
-                View(means, first),
-                Learner(
-                    "linear discriminant with the output of the call before", linear
-                ),
-            )
-    if m // 2 >= MIN_TREE_ROUNDS and 1 < d <= MAX_TREE_DIMENSION:
-        yield View(), Learner("boosted trees", trees, steady=False, slow=True)
-
-
-def sorted_coordinates(x: Floats) -> Floats:
-    """Return the examined coordinates, each sorted, shape (d, m)."""
-    return np.sort(x[:, :SEARCHED_COORDINATES].T, axis=1)
-
-
-def repeating_coordinates(ordered: Floats) -> NDArray[np.int64]:
-    """Return the coordinates in which a value repeats, most repetitive first; ``ordered`` is from :func:`in_order`."""
-    repeats = np.count_nonzero(ordered[:, 1:] == ordered[:, :-1], axis=1)
-    order = np.argsort(-repeats, kind="stable")[:TABLE_COORDINATES]
-    coordinates: NDArray[np.int64] = order[repeats[order] > 0].astype(np.int64)
-    return coordinates
-
-
-def validated(user: UserScore) -> Score:
-    """Wrap a user's score so that an invalid result raises an AuditError."""
-
-    def score(y: Floats) -> Floats:
-        try:
-            with foreign_code("score"):
-                value = np.asarray(user(y), dtype=np.float64)
-        except ForeignError as error:
-            raise AuditError(f"score: {error.reason}") from error
-        if value.shape != (len(y),):
-            raise AuditError(
-                f"score: returned shape {value.shape} for {len(y)} outputs: must be one number for each"
-            )
-        if np.isnan(value).any():
-            raise AuditError("score: returned nan: must be a number")
-        return value
-
-    return score
-
-
-def _table(name: str, key: Key) -> Learner:
-    return Learner(name, partial(table, key=key), steady=False, key=key)
-
+from dpverify.privacy.audit.scores import Score, unit_of
 
 # fewest training rounds on each data set in each half that a model needs
 MIN_ROUNDS = 5
@@ -167,8 +31,8 @@ MIN_ROUNDS = 5
 # most training rounds in each half that a model uses, unless it looks for rare events
 MAX_ROUNDS = 100_000
 
-# training rounds per number in an output that permit a score on the rounds that trained
-# it
+# training rounds per number in an output that
+# permit a score on the rounds that trained it
 ROUNDS_PER_NUMBER = 50
 
 HANDICAP = 1.05

@@ -10,30 +10,32 @@ of at most 2 m delta. So for every v
     P[right >= v] <= P[B >= v] + sum over i of P[F = i] P[v > B >= v - i]
                   <= P[B >= v] + 2 m delta max over i of P[B >= v - i] / i.
 
-The last step bounds P[v > B >= v - i] from above by a term that increases with epsilon. The epsilon at which the bound
-equals 1 - confidence is then a lower confidence bound: it exceeds the true epsilon only if the bound at the true
-epsilon is below 1 - confidence. `counting.py` has a second bound of the same probability, which is smaller for few
-guesses; the smaller bound is used. It also covers mechanisms whose privacy is a whole curve.
+The last step bounds P[v > B >= v - i] from above by a term that increases with epsilon. The epsilon at which the
+bound equals 1 - confidence is then a lower confidence bound: it exceeds the true epsilon only if the bound at the
+true epsilon is below 1 - confidence. `counting.py` has a second bound of the same probability, which is smaller for
+few guesses; the smaller bound is used. Both are computed there. It also covers mechanisms whose privacy is a whole
+curve.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.special import bdtrc
 
 from dpverify.foreign import ForeignError, foreign_code
 from dpverify.ledger.records import Record
 from dpverify.privacy.audit.counting import (
+    MAX_PARAMETER,
     chance_under,
     curve_tradeoff,
     gaussian_tradeoff,
-    is_rarer,
-    largest_refuted,
+    one_run_chance,
+    one_run_epsilon,
+    one_run_mu,
 )
 from dpverify.privacy.audit.records import (
     AuditClaim,
@@ -48,13 +50,11 @@ from dpverify.privacy.gaussian import epsilon_of, mu_of
 OneRun: TypeAlias = Callable[[Bits, np.random.Generator], Any]
 Scores: TypeAlias = Callable[[Any], Any]
 
-# default fractions of the examples that are guessed; each has a third of the error
-# probability
+# default fractions of the examples that are
+# guessed; each has a third of the error probability
 GUESSED_FRACTIONS = (1.0, 0.25, 0.05)
-# largest epsilon and mu; no run with at most a million examples shows more
-MAX_PARAMETER = 64.0
+
 MOST_EXAMPLES = 1_000_000
-ROUNDING_FACTOR = 1.0 + 1e-9  # covers the rounding errors of probabilities
 
 
 class Guesses(Record, frozen=True, kw_only=True):
@@ -258,58 +258,6 @@ def _guess(
         mu=mu,
         largest_epsilon=largest,
         chance=None if chance_of is None else chance_of(examples, guesses, right),
-    )
-
-
-def one_run_chance(
-    examples: int, guesses: int, right: int, epsilon: float, delta: float
-) -> float:
-    """Return a bound on the probability of at least ``right`` right guesses if the run is (epsilon, delta)-DP.
-
-    The bound increases with epsilon.
-    """
-    chance = 1.0 / (1.0 + math.exp(-epsilon))
-    if right == 0:
-        return 1.0
-    above = float(bdtrc(right - 1, guesses, chance))
-    if delta == 0.0:
-        return min(1.0, above * ROUNDING_FACTOR)
-    missing = np.arange(1, right + 1)
-    reached = np.where(
-        missing == right,
-        1.0,
-        bdtrc(np.maximum(right - missing - 1, 0), guesses, chance),
-    )
-    return min(
-        1.0,
-        (above + 2.0 * examples * delta * float((reached / missing).max()))
-        * ROUNDING_FACTOR,
-    )
-
-
-@lru_cache(maxsize=4096)
-def one_run_epsilon(
-    examples: int, guesses: int, right: int, delta: float, level: float
-) -> float:
-    """Return the largest epsilon at which at least ``right`` right guesses have probability <= ``level``; 0 if none."""
-
-    def is_refuted(epsilon: float) -> bool:
-        if is_rarer(
-            curve_tradeoff([(epsilon, delta)]), examples, guesses, right, level
-        ):
-            return True
-        # second, because it takes longer
-        return one_run_chance(examples, guesses, right, epsilon, delta) <= level
-
-    return largest_refuted(is_refuted, MAX_PARAMETER)
-
-
-@lru_cache(maxsize=4096)
-def one_run_mu(examples: int, guesses: int, right: int, level: float) -> float:
-    """Return the largest mu of Gaussian DP at which at least ``right`` right guesses have probability <= ``level``."""
-    return largest_refuted(
-        lambda mu: is_rarer(gaussian_tradeoff(mu), examples, guesses, right, level),
-        MAX_PARAMETER,
     )
 
 

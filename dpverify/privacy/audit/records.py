@@ -1,4 +1,4 @@
-"""Typed records of the results of audits, and the AuditError."""
+"""Typed records of the results of audits and of tests of auditors, and the AuditError."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class AuditResult(ShownAsTable, Record, frozen=True, kw_only=True):
     ('refuted', True)
     """
 
-    shown_by: ClassVar[str] = "dpverify.report.notebook.results:audit_table"
+    shown_by: ClassVar[str] = "dpverify.report.result_tables:audit_table"
 
     mechanism: str
     law: Law
@@ -144,3 +144,54 @@ class AuditFinding(NamedTuple):
 def number(value: float) -> float | str:
     """Return a float, or the name of an infinity, which JSON cannot represent as a number."""
     return value if abs(value) < float("inf") else str(value)
+
+
+# fraction of the true epsilon in the false claim that an auditor should refute
+CLAIMED = 0.5
+
+
+class LawCoverage(Record, frozen=True, kw_only=True):
+    """The results of an auditor on one pair of distributions."""
+
+    law: str
+    epsilon: builtins.float | str  # the true epsilon
+    # runs in which a true claim was refuted, or the bound exceeded the true epsilon
+    wrong: int
+    wrong_at_most: float  # upper confidence limit (95%) of the rate of wrong runs
+    is_accused: bool  # whether there are too many wrong runs for the stated error rate
+    # runs that refuted the claim of half the true
+    # epsilon; None if that claim is not false
+    refuted: int | None
+    # None for an auditor that returns no bounds
+    mean_bound: builtins.float | str | None
+
+
+class AuditorCoverage(Record, frozen=True, kw_only=True):
+    """The results of an auditor on all pairs of distributions.
+
+    Examples
+    --------
+    >>> import dpverify as dv
+    >>> def says_one(first, second, epsilon, delta, confidence, seed):
+    ...     return 1.0
+    >>> coverage = dv.audit_auditor(says_one, runs=20, n=10)
+    >>> [law.law for law in coverage.laws if law.is_accused][:2]
+    ['nothing is released', 'the same noise']
+    """
+
+    auditor: str
+    delta: float
+    confidence: float
+    n: int  # outputs on each data set
+    runs: int
+    seed: int
+    # smallest error rate on a pair of distributions
+    # that is detected with probability 90%
+    seen_from: float
+    laws: list[LawCoverage]
+    schema: int = 1
+
+    @property
+    def is_accused(self) -> bool:
+        """Whether the auditor is wrong more often than it states, on some pair of distributions."""
+        return any(law.is_accused for law in self.laws)

@@ -20,8 +20,8 @@ from dpverify.privacy.audit.scores import fitted
 # exponents e: thresholds are tried at ``rounds**e`` rounds from each end
 GRID = np.linspace(0.0, 1.0, 48)
 
-# weight, in rounds, of the calibrated score against the count of right guesses beyond a
-# threshold
+# weight, in rounds, of the calibrated score against
+# the count of right guesses beyond a threshold
 PRIOR_ROUNDS = 300.0
 
 SUBTRACTED_ERRORS = (
@@ -30,8 +30,8 @@ SUBTRACTED_ERRORS = (
     1.0
 )
 
-# probability of the counts under the calibrated score below which that score gets less
-# weight
+# probability of the counts under the calibrated
+# score below which that score gets less weight
 MIN_PROBABILITY = 1e-5
 
 CLIPPED_ROUNDS = 20  # rounds at each end whose scores are clipped for the calibration

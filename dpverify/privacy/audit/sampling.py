@@ -251,8 +251,8 @@ class AuditBackend(NamedTuple):
     """An execution backend for the blocks of an audit; without one they are drawn in this process, in order."""
 
     pieces: BlockRunner
-    # identifies mechanism, data sets and code, so that stored blocks of other audits
-    # are not reused
+    # identifies mechanism, data sets and code, so that
+    # stored blocks of other audits are not reused
     request_key: str
     # returns mechanism and data sets in another process; can be pickled
     origin: Callable[[], tuple[Any, Any]]

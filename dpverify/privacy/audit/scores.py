@@ -1,6 +1,17 @@
 """Scores: functions of an output that are large if the second data set is likely, learned from training rounds.
 
-Each score is the log likelihood ratio of a simple model, so that scores are comparable. The bound holds for any score.
+Each score is the log likelihood ratio of a simple model, so that scores are comparable. The bound holds for any
+score.
+
+``lowest_bit`` is a score of the lowest bits of floats, which reveal the data set if Gaussian noise is drawn in
+floating point. The float x + z is rounded to the grid of the larger of the two, and cancellation does not restore
+lost bits. With x = 0 an output near 0 has bits as fine as its own size. With x = 1 the output is 1 + z with z near
+-1, on the grid of 2^-53. So outputs near 0 with a bit below 2^-53 occur for x = 0 only. This event has probability 0
+on one data set and not on the other, so that no epsilon is large enough. Mironov (CCS 2012) broke the Laplace
+mechanism in this way; the Gaussian mechanism has the same weakness. Audits use this score on request only, because it
+would refute almost every mechanism in floats:
+
+    dpverify audit MODULE:FUNCTION --score dpverify.privacy.audit.scores:lowest_bit
 """
 
 from __future__ import annotations
@@ -8,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
@@ -20,8 +31,8 @@ from dpverify.privacy.audit.records import Floats
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
+
 Score = Callable[[Floats], Floats]
-Key = Callable[[Floats], Floats]
 
 FLOOR = 1e-12
 """Smallest eigenvalue of a correlation matrix that is trusted. A direction with a smaller eigenvalue has no noise."""
@@ -49,28 +60,6 @@ FIT_STEPS = 20  # most steps of Newton's method in a fit
 MAX_FIT_STEP = 4.0  # largest change of a weight in a step
 # stop below this step size: the next step would be about its square
 FIT_TOLERANCE = 1e-3
-
-
-class Learner(NamedTuple):
-    """A way to learn a score."""
-
-    name: str  # description, such as "linear discriminant"
-    learn: Callable[[Rows], Score]
-    # Whether learning from twice as many rounds gives the same score up to estimation
-    # errors. Otherwise thresholds for scores from half of the rounds are not valid for
-    # other scores.
-    steady: bool = True
-    # the keys that a table looks up, for a table that detects rare events
-    key: Key | None = None
-    # Whether learning is so slow that only one model is learned, on the first half,
-    # with thresholds from the second half. Otherwise each half has a model, and the
-    # thresholds come from the scores that it gives to the other half.
-    slow: bool = False
-
-    @property
-    def rare(self) -> bool:
-        """Whether the model learns from all training rounds, however many."""
-        return self.key is not None
 
 
 def linear(rows: Rows) -> Score:
@@ -306,51 +295,6 @@ def trees(rows: Rows) -> Score:
     return score
 
 
-def cells(ordered: Floats, widths: Sequence[float]) -> list[Key]:
-    """Return functions that map outputs to small cells, to detect nearly exact releases; see :func:`table`.
-
-    ``ordered`` holds the sorted coordinates, shape (d, m).
-    """
-    places = np.array([0.25, 0.5, 0.75]) * (ordered.shape[1] - 1)
-    below = places.astype(np.int64)
-    before = ordered[:, below]
-    after = ordered[:, np.minimum(below + 1, ordered.shape[1] - 1)]
-    lower, shift, upper = (before + (after - before) * (places - below)).T
-
-    def of(width: float) -> Key:
-        step = np.where(upper > lower, (upper - lower) * width, 1.0)
-        return lambda y: np.floor(np.clip((y - shift) / step, -1e15, 1e15))
-
-    return [of(width) for width in widths]
-
-
-def table(rows: Rows, key: Key) -> Score:
-    """Learn which keys occur on which data set; the score is the largest log ratio of the keys, 0 for a new key."""
-    keys = key(rows.x)
-    balance = max(1.0, float(rows.ones.sum())) / max(1.0, float(rows.zeros.sum()))
-    tables: list[tuple[Floats, Floats]] = []
-    for j in range(keys.shape[1]):
-        values, where = np.unique(keys[:, j], return_inverse=True)
-        counts_of_one, zero = (
-            np.bincount(where, weights, len(values))
-            for weights in (rows.ones, rows.zeros)
-        )
-        tables.append((values, np.log((counts_of_one + 0.5) / (zero * balance + 0.5))))
-
-    def score(y: Floats) -> Floats:
-        best = np.zeros(len(y))
-        looked_up = key(y)
-        for j, (values, odds) in enumerate(tables):
-            place = np.minimum(
-                np.searchsorted(values, looked_up[:, j]), len(values) - 1
-            )
-            log_ratios = np.where(values[place] == looked_up[:, j], odds[place], 0.0)
-            best = np.where(np.abs(log_ratios) > np.abs(best), log_ratios, best)
-        return best
-
-    return score
-
-
 def unit_of(x: Floats) -> Floats:
     """Return powers of two that scale outputs near the limits of the float range to its middle; 1 for all others."""
     largest = np.maximum(x.max(axis=0, initial=0.0), -x.min(axis=0, initial=0.0))
@@ -420,3 +364,19 @@ def _gaussian(z: Floats, weights: Floats, *, full: bool = True) -> Score:
         return result
 
     return log_density
+
+
+ZERO = 1100.0  # score of an output whose numbers are all 0, which has no lowest bit
+
+
+def lowest_bit(outputs: Floats) -> Floats:
+    """Return each output's lowest set bit: the smallest k such that one of its numbers is an odd multiple of 2^k."""
+    mantissa, exponent = np.frexp(outputs.reshape(len(outputs), -1))
+    integers = np.ldexp(mantissa, 53).astype(np.int64)
+    lowest = (
+        np.log2(np.maximum(integers & -integers, 1).astype(np.float64))
+        + exponent
+        - 53.0
+    )
+    result: Floats = np.where(integers == 0, ZERO, lowest).min(axis=1)
+    return result

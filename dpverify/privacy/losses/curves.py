@@ -17,15 +17,15 @@ import numpy as np
 
 from dpverify.privacy.conversions import improved_epsilon
 from dpverify.privacy.gaussian_safe import safe_epsilon
-from dpverify.privacy.losses.grid import FINE, Side, UnresolvedError, step_law
+from dpverify.privacy.losses.grid import FINE, Side, Steps, UnresolvedError, step_law
 from dpverify.privacy.losses.inversion import invert
-from dpverify.privacy.losses.total import LossCurve, Steps, add_up, fitting_width
+from dpverify.privacy.losses.total import LossCurve, add_up, fitting_width
 from dpverify.privacy.subsampling import poisson_gaussian_rdp
 
 LEAST_NOISE: Final = 0.02  # less noise gives losses of a thousand and more
 TAIL: Final = 1e-5  # fraction of delta for losses that are not resolved
-# fraction of epsilon by which transform errors may change it, for a bound to count as
-# sharp
+# fraction of epsilon by which transform errors
+# may change it, for a bound to count as sharp
 SHARP: Final = 3e-3
 RENYI_ORDERS: Final = (2, 3, 4, 5, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256)
 
@@ -127,8 +127,8 @@ def _is_sharp(bound: EpsilonBound, delta: float, sign: int) -> bool:
     """Return whether the errors of a curve change its bound on epsilon only slightly."""
     if not 0.0 < bound.epsilon < math.inf:
         return sign > 0 and bound.epsilon == 0.0
-    # errors grow with the distance from epsilon, so that they may be small at a small
-    # distance only
+    # errors grow with the distance from epsilon, so
+    # that they may be small at a small distance only
     for part in (SHARP, 0.1 * SHARP, 1e-2 * SHARP, 1e-4 * SHARP, 1e-6 * SHARP):
         other_side = bound.curve.delta(bound.epsilon * (1.0 - sign * part), -sign)
         if other_side <= delta if sign < 0 else other_side > delta:

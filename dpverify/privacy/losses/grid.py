@@ -12,11 +12,14 @@ distribution follows from the changes of the slope.
   neighbouring cells, and is linear between the points.
 
 All values have a bound on their rounding errors. erfcx and exp are assumed accurate to four units in the last place.
+
+``log_moment`` and ``best_tilt`` are the exponential moments of laws, and the tilt that suits a delta.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -251,8 +254,8 @@ def _hull(places: Places, values: Vector, width: float, shift: float) -> Places:
     at = np.exp(places * width - shift).tolist()
     excesses = values.tolist()
     hull = [0]
-    # of the chord up to each point of the hull; left of 0, where slopes are near -1, 1
-    # is added
+    # of the chord up to each point of the hull; left
+    # of 0, where slopes are near -1, 1 is added
     slopes = [-math.inf]
     for j in range(1, len(losses)):
         while True:
@@ -312,3 +315,67 @@ def _law(
     chances = np.exp(places * width - shift) * (masses + sign * errors)
     is_positive = chances > 0.0
     return LossLaw(places[is_positive], chances[is_positive], float(values[-1]), shift)
+
+
+GOLDEN: Final = 0.5 * (math.sqrt(5.0) - 1.0)
+
+
+class Steps(NamedTuple):
+    """A number of steps with the same distribution of the loss."""
+
+    law: LossLaw
+    times: int
+
+
+def sum_exponent(steps: Sequence[Steps], width: float, theta: float) -> float:
+    """Return the logarithm of E exp(theta loss) for the sum of all losses."""
+    return math.fsum(s.times * log_moment(s.law, theta, width) for s in steps)
+
+
+def sum_shift(steps: Sequence[Steps]) -> float:
+    """Return the total shift of the sum of all losses."""
+    return math.fsum(s.times * s.law.shift for s in steps) * (1.0 + ROUNDOFF)
+
+
+def log_moment(law: LossLaw, theta: float, width: float) -> float:
+    """Return the logarithm of E exp(theta loss)."""
+    at = theta * width * law.places
+    top = max(float(at[-1]), float(at[0]))
+    # a dot product would start threads
+    return top + math.log(float((law.chances * np.exp(at - top)).sum()))
+
+
+def best_tilt(exponent: Callable[[float], float], log_delta: float) -> float:
+    """Return the Renyi order, minus 1, that gives the best bound on epsilon.
+
+    The weight exp(-theta y) (1 - exp(-y)) is at most theta^theta/(1 + theta)^(1 + theta). Without this factor, small
+    losses would get a tilt that suits a delta far below the true one.
+    """
+
+    def epsilon(log_theta: float) -> float:
+        theta = math.exp(log_theta)
+        largest_weight = -math.log1p(theta) - theta * math.log1p(1.0 / theta)
+        return (exponent(theta) - log_delta + largest_weight) / theta
+
+    # The numerator is convex in theta. So the quotient has one minimum, and
+    # golden-section search finds it.
+    low = math.log(1e-9)  # for an epsilon of millions
+    high = math.log(1e12)
+    left = high - GOLDEN * (high - low)
+    right = low + GOLDEN * (high - low)
+    at_left = epsilon(left)
+    at_right = epsilon(right)
+    while high - low > 0.03:
+        if at_left < at_right:
+            high = right
+            right = left
+            at_right = at_left
+            left = high - GOLDEN * (high - low)
+            at_left = epsilon(left)
+        else:
+            low = left
+            left = right
+            at_left = at_right
+            right = low + GOLDEN * (high - low)
+            at_right = epsilon(right)
+    return math.exp(0.5 * (low + high))

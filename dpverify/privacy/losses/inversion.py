@@ -35,17 +35,17 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dpverify.kernels.typing import Vector
-from dpverify.privacy.losses.grid import ROUNDOFF, Places, UnresolvedError
-from dpverify.privacy.losses.total import (
-    ROUNDING,
-    LossCurve,
+from dpverify.privacy.losses.grid import (
+    ROUNDOFF,
+    Places,
     Steps,
-    Transform,
+    UnresolvedError,
     best_tilt,
     log_moment,
     sum_exponent,
     sum_shift,
 )
+from dpverify.privacy.losses.total import ROUNDING, LossCurve, Transform
 
 # tried tilts, as fractions of the tilt of the best Renyi order
 TILTS: Final = (1.0, 0.5, 0.25)

@@ -22,17 +22,26 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.privacy.losses.grid import ROUNDOFF, LossLaw, UnresolvedError, Vector
+from dpverify.privacy.losses.grid import (
+    ROUNDOFF,
+    Steps,
+    UnresolvedError,
+    Vector,
+    best_tilt,
+    log_moment,
+    sum_exponent,
+    sum_shift,
+)
 
 TAIL_CHANCE: Final = 1e-13  # tilted probability outside the window, on each side
 MOST_CELLS: Final = 1 << 21
 ROUNDING: Final = 1e-9
-GOLDEN: Final = 0.5 * (math.sqrt(5.0) - 1.0)
+
 # range of losses whose probabilities under Q are summed with one scale
 BLOCK: Final = 50.0
 # tried tilts, as fractions of the tilt of the best Renyi order
@@ -48,13 +57,6 @@ GOOD_ERROR: Final = 2e-3
 
 Transform: TypeAlias = NDArray[np.complexfloating[Any, Any]]
 Precision: TypeAlias = type[np.float64] | type[np.longdouble]
-
-
-class Steps(NamedTuple):
-    """A number of steps with the same distribution of the loss."""
-
-    law: LossLaw
-    times: int
 
 
 class LossCurve(ABC):
@@ -316,60 +318,6 @@ def _law_of_sum(
     return np.fft.irfft(product, cells).astype(np.float64), math.sqrt(
         2.0 / cells
     ) * float(norms.sum())
-
-
-def sum_exponent(steps: Sequence[Steps], width: float, theta: float) -> float:
-    """Return the logarithm of E exp(theta loss) for the sum of all losses."""
-    return math.fsum(s.times * log_moment(s.law, theta, width) for s in steps)
-
-
-def sum_shift(steps: Sequence[Steps]) -> float:
-    """Return the total shift of the sum of all losses."""
-    return math.fsum(s.times * s.law.shift for s in steps) * (1.0 + ROUNDOFF)
-
-
-def log_moment(law: LossLaw, theta: float, width: float) -> float:
-    """Return the logarithm of E exp(theta loss)."""
-    at = theta * width * law.places
-    top = max(float(at[-1]), float(at[0]))
-    # a dot product would start threads
-    return top + math.log(float((law.chances * np.exp(at - top)).sum()))
-
-
-def best_tilt(exponent: Callable[[float], float], log_delta: float) -> float:
-    """Return the Renyi order, minus 1, that gives the best bound on epsilon.
-
-    The weight exp(-theta y) (1 - exp(-y)) is at most theta^theta/(1 + theta)^(1 + theta). Without this factor, small
-    losses would get a tilt that suits a delta far below the true one.
-    """
-
-    def epsilon(log_theta: float) -> float:
-        theta = math.exp(log_theta)
-        largest_weight = -math.log1p(theta) - theta * math.log1p(1.0 / theta)
-        return (exponent(theta) - log_delta + largest_weight) / theta
-
-    # The numerator is convex in theta. So the quotient has one minimum, and
-    # golden-section search finds it.
-    low = math.log(1e-9)  # for an epsilon of millions
-    high = math.log(1e12)
-    left = high - GOLDEN * (high - low)
-    right = low + GOLDEN * (high - low)
-    at_left = epsilon(left)
-    at_right = epsilon(right)
-    while high - low > 0.03:
-        if at_left < at_right:
-            high = right
-            right = left
-            at_right = at_left
-            left = high - GOLDEN * (high - low)
-            at_left = epsilon(left)
-        else:
-            low = left
-            left = right
-            at_left = at_right
-            right = low + GOLDEN * (high - low)
-            at_right = epsilon(right)
-    return math.exp(0.5 * (low + high))
 
 
 def whole_power(values: Transform, exponent: int) -> Transform:

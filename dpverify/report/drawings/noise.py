@@ -35,8 +35,8 @@ VARIANCE_SHAPE = Shape(
     follows=dict.fromkeys(("simulated", "low", "high"), "simulated-x"),
 )
 
-# with more steps, the exact law is drawn as dots, because a staircase would look like a
-# black band
+# with more steps, the exact law is drawn as dots,
+# because a staircase would look like a black band
 MAX_STAIRS = 200
 
 

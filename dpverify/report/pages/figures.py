@@ -15,16 +15,17 @@ from matplotlib.figure import Figure
 
 from dpverify.report import markdown as md
 from dpverify.report.collect import Picture, ReportError
-from dpverify.report.drawings import errors, noise, privacy, run_time
+from dpverify.report.drawings import conditions as privacy_conditions
+from dpverify.report.drawings import errors, noise, privacy
+from dpverify.report.drawings import exponents as run_time
 from dpverify.report.drawings.columns import Data, Shape, read
 from dpverify.report.drawings.errors import ESTIMATE, MOMENTUM
+from dpverify.report.drawings.exponents import SLOPES, SLOPES_OF_ACCURACY
 from dpverify.report.drawings.utility import (
     ONSET,
     ONSET_OF_DROP,
     RISK,
     RISK_OVER_N,
-    SLOPES,
-    SLOPES_OF_ACCURACY,
     STABILITY,
 )
 from dpverify.report.style import look, to_svg
@@ -63,10 +64,14 @@ DRAWINGS: Mapping[str, Drawing] = {
         privacy.BOUGHT_SHAPE, privacy.draw_bought, privacy.bought_caption
     ),
     "conditions": DrawingFunctions(
-        privacy.CONDITIONS_SHAPE, privacy.draw_conditions, privacy.conditions_caption
+        privacy_conditions.CONDITIONS_SHAPE,
+        privacy_conditions.draw_conditions,
+        privacy_conditions.conditions_caption,
     ),
     "constants": DrawingFunctions(
-        privacy.CONSTANTS_SHAPE, privacy.draw_constants, privacy.constants_caption
+        privacy_conditions.CONSTANTS_SHAPE,
+        privacy_conditions.draw_constants,
+        privacy_conditions.constants_caption,
     ),
     "epsilon": DrawingFunctions(
         privacy.EPSILON_SHAPE, privacy.draw_epsilon, privacy.epsilon_caption
@@ -85,11 +90,15 @@ DRAWINGS: Mapping[str, Drawing] = {
     "onset": ONSET,
     "onset-of-drop": ONSET_OF_DROP,
     "pattern": DrawingFunctions(
-        privacy.PATTERN_SHAPE, privacy.draw_pattern, privacy.pattern_caption
+        privacy_conditions.PATTERN_SHAPE,
+        privacy_conditions.draw_pattern,
+        privacy_conditions.pattern_caption,
     ),
     "risk": RISK,
     "risk-over-n": RISK_OVER_N,
-    "run-time": DrawingFunctions(run_time.SHAPE, run_time.draw, run_time.caption),
+    "run-time": DrawingFunctions(
+        run_time.RUN_TIME_SHAPE, run_time.draw_run_time, run_time.run_time_caption
+    ),
     "stability": STABILITY,
     "utility-slopes": SLOPES,
     "accuracy-slopes": SLOPES_OF_ACCURACY,

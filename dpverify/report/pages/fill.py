@@ -1,23 +1,35 @@
-"""Fill the templates of chapters with verdicts, formulas, numbers, tables and figures of one run."""
+"""Write chapters: fill their templates with verdicts, formulas, numbers, tables and figures of one run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import partial
 
-from dpverify.ledger.chapters import PassageCondition, reference
+from jinja2 import TemplateError
+
+from dpverify.ledger.check_results import AmendmentResult, CheckResult, Counterexample
 from dpverify.ledger.formula import Bin, Formula, FormulaError, Neg, Num, parse
-from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Result
-from dpverify.ledger.specs import PaperSpec
+from dpverify.ledger.results import Result
+from dpverify.ledger.specs import (
+    Chapter,
+    PaperSpec,
+    Passage,
+    PassageCondition,
+    calls,
+    reference,
+)
 from dpverify.report import markdown as md
-from dpverify.report.collect import claim_id, counterexamples, pictures
+from dpverify.report.collect import ReportError, claim_id, counterexamples, pictures
 from dpverify.report.counterexamples import example_words
 from dpverify.report.numbers import ratio, show_float, show_slack
 from dpverify.report.pages.figures import figure_block, figure_place
 from dpverify.report.pages.layout import Places
+from dpverify.report.pages.templates import environment
 from dpverify.report.statements import correction_block, statement_block
+from dpverify.report.typesetting import typeset
 from dpverify.report.words import status_label
 
 ONSET = {  # columns of a figure that form a table, and their heads
@@ -303,3 +315,51 @@ def _without(node: Formula, factor: Formula) -> Formula:
     if isinstance(node, Bin) and node.op in "*/":
         return Bin(node.op, _without(node.left, factor), node.right)
     return node
+
+
+_ROW = re.compile(r"^\|.*", re.MULTILINE)
+
+
+def chapter_blocks(
+    chapter: Chapter,
+    results: Sequence[Result],
+    paper: PaperSpec,
+    places: Places,
+    drawn: Collection[str] = (),
+) -> Iterator[str]:
+    """Yield a chapter as blocks of markdown: its title, and the passages whose conditions the run satisfies."""
+    filler = Filler(results, paper, places, drawn)
+    try:
+        blocks = [
+            block for passage in chapter.passage for block in _passage(passage, filler)
+        ]
+    except (TemplateError, ValueError) as error:
+        raise ReportError(f"chapters.toml: {chapter.title}: {error}") from error
+    if blocks:
+        yield f"## {chapter.title}"
+        yield from blocks
+
+
+def _passage(passage: Passage, filler: Filler) -> Iterator[str]:
+    """Yield a filled-in passage, or a sentence on why it is left out."""
+    conditions = passage.conditions()
+    named = [arguments[0] for _, arguments in calls(passage.text)] + [
+        condition.about for condition in conditions
+    ]
+    if not all(map(filler.judged, named)):
+        return
+    try:
+        for condition in conditions:
+            filler.require(condition)
+        text = typeset(passage.text.strip(), md.inline_math)
+        yield (
+            environment().from_string(_with_cell_filters(text)).render(filler.functions)
+        )
+    except MissingError as missing:
+        if not passage.optional:
+            yield f"*A passage is left out here: {md.prose(str(missing))}.*"
+
+
+def _with_cell_filters(template: str) -> str:
+    """Return a template in which calls in rows of tables have the filter ``cell``, so that they cannot end the cell."""
+    return _ROW.sub(lambda row: row[0].replace("}}", "| cell }}"), template)

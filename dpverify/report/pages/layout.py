@@ -1,4 +1,7 @@
-"""The layout of a report: which page has which claim, and links between pages. A long paper has several pages."""
+"""The layout of a report: which page has which claim, the titles of papers, and links between pages.
+
+A long paper has several pages.
+"""
 
 from __future__ import annotations
 
@@ -225,3 +228,8 @@ def by_part(results: Iterable[Result]) -> dict[str, list[list[Result]]]:
     for group in by_claim(results):
         parts.setdefault(part_of(claim_id(group[0])), []).append(group)
     return parts
+
+
+def title(key: str, run: Run) -> str:
+    """Return the paper's title, or its key if the run does not have the title."""
+    return md.prose(run.papers[key].title) if key in run.papers else md.code(key)

@@ -1,29 +1,23 @@
-"""The pages of one paper: a first page with a summary, all claims in the paper's order, questions, proofs, and units.
-
-The page of questions answers questions of reviewers from the verdicts of a run. The page of units has the terms that
-scale differently, with explanations.
-"""
+"""The pages of one paper: a first page with a summary, all claims in its order, questions, proofs, and units."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cache
-from pathlib import Path
+from collections.abc import Collection, Iterable, Sequence
 
-import msgspec
-from jinja2 import TemplateError
-
-from dpverify.ledger.chapters import Chapter, Passage, calls
-from dpverify.ledger.load import QUESTIONS, bundled_specs
-from dpverify.ledger.records import Record
 from dpverify.ledger.results import Result, Run
 from dpverify.ledger.specs import PaperSpec
-from dpverify.ledger.units import UNITS, PaperUnits, UnitsResult, check_units
 from dpverify.report import markdown as md
-from dpverify.report.collect import ReportError, by_claim, claim_id
+from dpverify.report.collect import by_claim, claim_id
+from dpverify.report.pages.appendices import (
+    QUESTIONS_PAGE,
+    UNITS_PAGE,
+    UnitsPage,
+    has_questions,
+    has_stated_units,
+    questions,
+)
 from dpverify.report.pages.figures import figures_in
-from dpverify.report.pages.fill import Filler, MissingError
+from dpverify.report.pages.fill import chapter_blocks
 from dpverify.report.pages.layout import (
     INDEX,
     Layout,
@@ -31,6 +25,7 @@ from dpverify.report.pages.layout import (
     by_part,
     lay_out,
     other_links,
+    title,
 )
 from dpverify.report.pages.proofs import PAGE as PROOFS
 from dpverify.report.pages.proofs import ProofPage, proof_book, proof_targets
@@ -38,152 +33,15 @@ from dpverify.report.pages.rules import PAGE as RULES
 from dpverify.report.pages.rules import rules_page
 from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import (
+    PREMISES_START,
     ProofTarget,
     claim_section,
-    environment,
     render,
 )
-from dpverify.report.statements import (
-    PREMISES_START,
-    letters_of_page,
-    readings_block,
-    shared_letters,
-)
-from dpverify.report.typesetting import typeset
-from dpverify.report.words import plural
-
-QUESTIONS_PAGE = "questions.md"  # in the folder of a paper's pages
-
-
-class Question(Record, frozen=True, kw_only=True):
-    """A question with its answer: a template, and the conditions on a run under which it is true."""
-
-    title: str
-    rests_on: list[str]
-    text: str
-
-    @property
-    def chapter(self) -> Chapter:
-        """The question as a chapter of one passage."""
-        return Chapter(
-            title=self.title, passage=[Passage(rests_on=self.rests_on, text=self.text)]
-        )
-
-
-class QuestionsFile(Record, frozen=True, kw_only=True):
-    """The content of ``questions.toml``."""
-
-    question: list[Question]
-
-
-@cache
-def questions(key: str) -> list[Question]:
-    """Return the questions about a bundled paper, in the order of the file."""
-    path = bundled_specs() / key / QUESTIONS
-    return (
-        msgspec.toml.decode(path.read_bytes(), type=QuestionsFile).question
-        if path.is_file()
-        else []
-    )
-
-
-def has_questions(key: str, claims: Collection[str]) -> bool:
-    """Test whether a paper has a page of questions: it has some, and the run has all claims in their conditions."""
-    conditions = [
-        condition
-        for question in questions(key)
-        for condition in question.chapter.passage[0].conditions()
-    ]
-    return bool(conditions) and all(
-        condition.about.partition("[")[0] in claims for condition in conditions
-    )
-
-
-UNITS_PAGE = "units.md"
-"""The page of a long paper's units, in the paper's folder."""
-
-
-def has_stated_units(paper: PaperSpec | None) -> bool:
-    """Test whether the records of a paper have a file with units."""
-    claims = () if paper is None else paper.claims.values()
-    return any((Path(claim.file).parent / UNITS).is_file() for claim in claims)
-
-
-class UnitsPage:
-    """Writes the page of units of one paper."""
-
-    def __init__(self, paper: PaperSpec, places: Places) -> None:
-        self.paper = paper
-        self.places = places
-        self.units: PaperUnits = check_units(paper)
-
-    def blocks(self) -> Iterator[str]:
-        """Yield the page as blocks of markdown, without its head. For each explanation, one mismatch is shown."""
-        units = self.units
-        yield (
-            f"Of {plural(len(units.results), 'record')} {units.count('consistent')} are consistent, "
-            f"{units.count('not determined')} are not determined, {units.count('inconsistent')} are inconsistent, "
-            f"and {units.count('in words')} have no formula."
-        )
-        inconsistent = [
-            result for result in units.results if result.status == "inconsistent"
-        ]
-        if inconsistent:
-            yield "## Terms that scale differently"
-        for why in dict.fromkeys(result.expected for result in inconsistent):
-            results = [result for result in inconsistent if result.expected == why]
-            names = ", ".join(
-                self._link(result.of, _claim_of(result)) for result in results
-            )
-            yield f"{md.explanation(why) if why else 'No explanation is recorded.'} {names}."
-            yield f"- {_typeset(results[0].mismatches[0])}"
-        normalised = [result for result in units.results if result.normalised]
-        if normalised:
-            yield "## Units that are set to 1"
-        for why in dict.fromkeys(result.normalised for result in normalised):
-            names = self._claims(
-                result for result in normalised if result.normalised == why
-            )
-            yield f"{md.explanation(why)} {names}."
-
-    def _claims(self, results: Iterable[UnitsResult]) -> str:
-        """Return links to the claims of records, each once, and the full names of lemmas and definitions."""
-        claims = self.paper.claims
-        names = {result.of: _claim_of(result) for result in results}
-        return ", ".join(
-            dict.fromkeys(
-                self._link(id_ if id_ in claims else of, id_)
-                for of, id_ in names.items()
-            )
-        )
-
-    def _link(self, text: str, claim: str) -> str:
-        key = f"{self.paper.info.key}:{claim}"
-        return (
-            md.link(md.code(text), self.places.target(key))
-            if key in self.places.pages
-            else md.code(text)
-        )
-
-
-def _typeset(mismatch: str) -> str:
-    """Return a line of `UnitsResult.mismatches` as markdown. Its formulas are between backticks."""
-    parts = mismatch.split("`")
-    return "".join(
-        md.code(part) if place % 2 else md.prose(part)
-        for place, part in enumerate(parts)
-    )
-
-
-def _claim_of(result: UnitsResult) -> str:
-    """Return the id of a record's claim. For a lemma or a definition, the result is not the id of a claim."""
-    return result.of.removeprefix("proof of ").partition(" ")[0]
-
+from dpverify.report.statements import letters_of_page, readings_block, shared_letters
 
 # premises, or a reason of a correction, with more characters are shown once per page
 LONG_PREMISES = 120
-
-_ROW = re.compile(r"^\|.*", re.MULTILINE)
 
 
 def paper_pages(
@@ -454,53 +312,3 @@ def _chapters(
         for chapter in chapters
     )
     return "\n\n".join(block for of_one in blocks for block in of_one)
-
-
-def title(key: str, run: Run) -> str:
-    """Return the paper's title, or its key if the run does not have the title."""
-    return md.prose(run.papers[key].title) if key in run.papers else md.code(key)
-
-
-def chapter_blocks(
-    chapter: Chapter,
-    results: Sequence[Result],
-    paper: PaperSpec,
-    places: Places,
-    drawn: Collection[str] = (),
-) -> Iterator[str]:
-    """Yield a chapter as blocks of markdown: its title, and the passages whose conditions the run satisfies."""
-    filler = Filler(results, paper, places, drawn)
-    try:
-        blocks = [
-            block for passage in chapter.passage for block in _passage(passage, filler)
-        ]
-    except (TemplateError, ValueError) as error:
-        raise ReportError(f"chapters.toml: {chapter.title}: {error}") from error
-    if blocks:
-        yield f"## {chapter.title}"
-        yield from blocks
-
-
-def _passage(passage: Passage, filler: Filler) -> Iterator[str]:
-    """Yield a filled-in passage, or a sentence on why it is left out."""
-    conditions = passage.conditions()
-    named = [arguments[0] for _, arguments in calls(passage.text)] + [
-        condition.about for condition in conditions
-    ]
-    if not all(map(filler.judged, named)):
-        return
-    try:
-        for condition in conditions:
-            filler.require(condition)
-        text = typeset(passage.text.strip(), md.inline_math)
-        yield (
-            environment().from_string(_with_cell_filters(text)).render(filler.functions)
-        )
-    except MissingError as missing:
-        if not passage.optional:
-            yield f"*A passage is left out here: {md.prose(str(missing))}.*"
-
-
-def _with_cell_filters(template: str) -> str:
-    """Return a template in which calls in rows of tables have the filter ``cell``, so that they cannot end the cell."""
-    return _ROW.sub(lambda row: row[0].replace("}}", "| cell }}"), template)

@@ -9,11 +9,10 @@ from typing import TypeAlias
 
 import msgspec
 
-from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.claims import ClaimSpec, display
 from dpverify.ledger.definitions import Definition, Fact, Glossary, Meaning
-from dpverify.ledger.display import display
 from dpverify.ledger.formula import parse, parse_relation
-from dpverify.ledger.proofs.book import GivenPremise, Lemma, Proof, ProofBook
+from dpverify.ledger.proof_book import GivenPremise, Lemma, Proof, ProofBook
 from dpverify.ledger.records import Symbol
 from dpverify.ledger.results import Result
 from dpverify.ledger.specs import PaperSpec

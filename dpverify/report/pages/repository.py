@@ -17,11 +17,10 @@ from typing import Literal
 import msgspec
 from jinja2 import TemplateError
 
-from dpverify.ledger.chapters import Passage
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.records import Quotation, RelationToDerived
 from dpverify.ledger.results import Result, Run
-from dpverify.ledger.specs import ComparedQuotation, PaperSpec, Specs
+from dpverify.ledger.specs import ComparedQuotation, PaperSpec, Passage, Specs
 from dpverify.report import markdown as md
 from dpverify.report.collect import ReportError, by_paper
 from dpverify.report.pages.fill import Filler, MissingError

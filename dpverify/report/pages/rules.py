@@ -16,8 +16,8 @@ from typing import Any
 from dpverify.ledger.formula import Compare, Formula, latex, parse
 from dpverify.ledger.formula.prefix import formula_of, relation_of
 from dpverify.ledger.load import bundled_specs
-from dpverify.ledger.proofs.book import Proof, ProofBook
-from dpverify.ledger.proofs.chains import (
+from dpverify.ledger.proof_book import Proof, ProofBook
+from dpverify.ledger.proof_chains import (
     HYPOTHESIS,
     INDUCTION,
     Argument,

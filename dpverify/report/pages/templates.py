@@ -1,4 +1,8 @@
-"""Fill in the page templates in ``dpverify/report/templates``, with filters for words, escapes and evidence."""
+"""Fill in the page templates in ``dpverify/report/templates``, with filters for words, escapes, premises and evidence.
+
+The premises of a derivation are other statements, theorems of the literature, meanings of names, and measured
+quantities.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +15,14 @@ from typing import TypeAlias, TypeVar
 from jinja2 import FileSystemLoader, StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from dpverify.ledger.records import SEVERITIES
-from dpverify.ledger.results import (
+from dpverify.ledger.check_results import (
     AmendmentResult,
     CheckResult,
-    Result,
     StepResult,
     Vacuous,
 )
+from dpverify.ledger.records import SEVERITIES
+from dpverify.ledger.results import Result
 from dpverify.ledger.statements import Variant
 from dpverify.report import markdown as md
 from dpverify.report import words
@@ -35,9 +39,8 @@ from dpverify.report.counterexamples import counterexample_list, none_at_run_lin
 from dpverify.report.numbers import show, show_count, show_float, show_slack
 from dpverify.report.pages.figures import figure_block, figure_place, figures_of_claim
 from dpverify.report.statements import (
+    VARIANTS,
     correction_block,
-    definitions_line,
-    given_line,
     instead_in_line,
     instead_line,
     letters_line,
@@ -46,6 +49,80 @@ from dpverify.report.statements import (
     statement_in_line,
 )
 from dpverify.report.words import GENERATED, STATUSES, false_alarm_line, plural
+
+LONGEST_DEFINITION = 60  # characters of a definition that a page shows
+PREMISES_START = "Given: "  # beginning of the line with the premises
+
+_STATEMENT = re.compile(r"[a-z0-9_]+:(?P<claim>[a-z0-9-]+) \((?P<about>.*)\)")
+_ARGUED = re.compile(r"argued in words: (?P<name>\w+)\b.*")
+_MEANING = re.compile(r"(?P<name>[a-z]+(?:_[a-z]+)+) is .+")
+_EQUATION = re.compile(r"Eq\((?P<left>.*), (?P<right>[^,]*)\)")
+_CITED = re.compile(
+    r"(?P<theorem>[^:]{20,}): .*? (?P<source>\((?:[^()]|\([^()]*\))*\))$"
+)  # a name, a statement, a source
+_CALL = re.compile(r"[a-z_]+\(\w+\)")
+_ORDER = re.compile(r"[^ ]+(?: [-+*/] [^ ]+)* (?:<=|>=|<|>) [^ ]+(?: [-+*/] [^ ]+)*")
+
+
+def given_line(source: Result | AmendmentResult) -> str:
+    """Return the premises of a "proved given" statement. Premises about letters of only the derivation are last."""
+    premises: list[str] = []
+    of_letters: list[str] = []
+    for text in source.given:
+        (
+            of_letters
+            if _EQUATION.fullmatch(text) or _ORDER.fullmatch(text)
+            else premises
+        ).append(_premise(text, source))
+    premises += (
+        [f"of letters that only the derivation has, {', '.join(of_letters)}"]
+        if of_letters
+        else []
+    )
+    return f"{PREMISES_START}{'; '.join(premises)}." if premises else ""
+
+
+def definitions_line(source: Result | AmendmentResult) -> str:
+    """Return the definitions of measured quantities that are short. Functions and long definitions are left out."""
+    definitions = []
+    for text in source.definitions:
+        name, _, formula = text.partition(" = ")
+        if (
+            len(text) <= LONGEST_DEFINITION
+            and "(" not in name
+            and not _CALL.fullmatch(formula)
+        ):
+            definitions.append(f"{_named(name, source)} is {md.code(formula)}")
+    return f"By definition {'; '.join(definitions)}." if definitions else ""
+
+
+def _premise(text: str, source: Result | AmendmentResult) -> str:
+    if match := _STATEMENT.fullmatch(text):
+        about = [
+            VARIANTS.get(word, word.replace("=", " = "))
+            for word in match["about"].split(", ")
+        ]
+        return f"{md.code(match['claim'])} ({', '.join(about)})"
+    if match := _ARGUED.fullmatch(text):
+        return f"the definition of {md.code(match['name'])}, which is argued in words"
+    if match := _EQUATION.fullmatch(text):
+        return md.code(f"{match['left']} = {match['right']}")
+    if _ORDER.fullmatch(text):
+        return md.code(text)
+    if match := _MEANING.fullmatch(text):
+        return f"the meaning of {_named(match['name'], source)}"
+    return md.explanation(_CITED.sub(r"\g<theorem> \g<source>", text))
+
+
+def _named(name: str, source: Result | AmendmentResult) -> str:
+    """Return a quantity in the paper's letters if the statement measures it, else its name as code."""
+    letters = (
+        line.latex
+        for line in source.display
+        if line.word == "measured:" and line.text == name
+    )
+    return next((md.inline_math(latex) for latex in letters if latex), md.code(name))
+
 
 PROVED = ("proved", "proved given")  # statuses that rest on a derivation
 OPEN = ("undecided", "fails")  # statuses of the steps that pages show

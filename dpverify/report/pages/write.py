@@ -29,14 +29,10 @@ from dpverify.report.collect import (
 )
 from dpverify.report.drawings import overview
 from dpverify.report.folder import FIGURES, finish, outdated, update
+from dpverify.report.pages.appendices import QUESTIONS_PAGE, has_questions
 from dpverify.report.pages.figures import svg
-from dpverify.report.pages.layout import INDEX, OTHER_PAGES, lay_out, other_links
-from dpverify.report.pages.paper import (
-    QUESTIONS_PAGE,
-    has_questions,
-    paper_pages,
-    title,
-)
+from dpverify.report.pages.layout import INDEX, OTHER_PAGES, lay_out, other_links, title
+from dpverify.report.pages.paper import paper_pages
 from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import render
 from dpverify.report.style import to_svg

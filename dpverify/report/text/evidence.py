@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dpverify.ledger.claims import ClaimSpec
-from dpverify.ledger.display import Line, display
+from dpverify.ledger.check_results import AmendmentResult, CheckResult
+from dpverify.ledger.claims import ClaimSpec, Line, display
 from dpverify.ledger.formula import to_text
 from dpverify.ledger.records import SEVERITIES, Amendment, Regime, Verdict
-from dpverify.ledger.results import AmendmentResult, CheckResult, Result
+from dpverify.ledger.results import Result
 from dpverify.ledger.statements import Variant
 from dpverify.report.collect import derivations
 from dpverify.report.counterexamples import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from dpverify.ledger.display import Line
+from dpverify.ledger.claims import Line
 from dpverify.ledger.formula import (
     BINDERS,
     Bin,

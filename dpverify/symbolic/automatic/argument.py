@@ -1,11 +1,14 @@
-"""The argument of a certificate as lines of text: cases, inductions, and the rules with their values."""
+"""A complete certificate: its acceptance by the checker, its facts without unneeded ones, and its argument as text.
+
+The lines of the argument name the cases, the inductions, and the rules with their values.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from dpverify.symbolic.certify.checker import Expr, k
+from dpverify.symbolic.certify.checker import Expr, k, rules
 
 INDEX = "idx"  # index of the terms of a sum
 MOST_CHARACTERS = 100  # length of a rule's values; longer ones are left out
@@ -101,3 +104,48 @@ def _product(parts: list[Expr]) -> str:
     text = "*".join(_formula(a, 2) for a in over) or "1"
     text += "".join(f"/{_formula(a, 3)}" for a in under)
     return f"-{text}" if len(minus) % 2 else text
+
+
+MOST_TRIES = 120
+
+
+def pruned(
+    body: list[Any], accepts: Callable[[], bool], most: int = MOST_TRIES
+) -> None:
+    """Remove facts from a body and from the lists inside it, as long as ``accepts`` returns True without them."""
+    tries = iter(range(most))
+    for items in reversed(list(_lists(body))):
+        size = len(items) // 2 or 1
+        while size:
+            start = len(items) - size
+            while start > -size:
+                low = max(start, 0)
+                taken = items[low : low + size]
+                if next(tries, None) is None:
+                    return
+                del items[low : low + size]
+                if not accepts():
+                    items[low:low] = taken
+                start -= size
+            size //= 2
+
+
+def _lists(items: list[Any]) -> Iterator[list[Any]]:
+    yield items
+    for item in items:
+        for key in ("facts", "then", "else"):
+            if key in item:
+                yield from _lists(item[key])
+
+
+def accepts(certificate: dict[str, Any]) -> bool:
+    """Test whether the stand-alone checker accepts a certificate."""
+    return checked(certificate) is not None
+
+
+def checked(certificate: dict[str, Any]) -> Any:
+    """Return the stand-alone checker that accepted a certificate, or None if it refuses the certificate."""
+    try:
+        return k.run(certificate, rules())
+    except k.Refused:
+        return None

@@ -1,21 +1,19 @@
 """Search for a proof of a statement with two formulas, as a certificate that the stand-alone checker accepts.
 
 A statement is proved directly, by induction over one of its integers, or by a lemma. Facts that the checker does not
-need are removed from the certificate. The search also suggests the next line of a text proof: the printed side if the
-search proves it, or lines from rules.
+need are removed from the certificate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from typing import Any
 
-from dpverify.ledger.formula import FormulaError, parse, to_text
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.automatic.knowledge import instance
+from dpverify.symbolic.automatic.argument import accepts, pruned
+from dpverify.symbolic.automatic.instances import instance
 from dpverify.symbolic.automatic.search import OutOfEffortError, Search, tighten
 from dpverify.symbolic.automatic.ways import SIGN_METHODS, at_value
 from dpverify.symbolic.certify.certificates import (
@@ -25,25 +23,20 @@ from dpverify.symbolic.certify.certificates import (
     clear_caches,
     sealed,
 )
-from dpverify.symbolic.certify.chains import NoCertificateError
 from dpverify.symbolic.certify.checker import (
     Expr,
     Form,
     k,
     of_atom,
-    rules,
     to_expr,
     with_table,
 )
 from dpverify.symbolic.certify.header import record_header
-from dpverify.symbolic.certify.place import FactList
+from dpverify.symbolic.certify.place import FactList, NoCertificateError
 from dpverify.symbolic.certify.prefix import NotExpressibleError
-from dpverify.symbolic.certify.rewriting import prepare
+from dpverify.symbolic.certify.side_conditions import prepare
 from dpverify.symbolic.certify.writer import Writer
-from dpverify.symbolic.derive.matching import suggestions
-from dpverify.symbolic.derive.setting import Setting, evaluate_step
 from dpverify.symbolic.derive.steps import Derivation
-from dpverify.symbolic.elaborate.formulas import text_of
 from dpverify.symbolic.elaborate.letters import sample_ranges
 from dpverify.symbolic.expressions.translation import (
     sympy_conditions,
@@ -179,38 +172,6 @@ def _step(
     return place.fact(relation, proof.gap, "combine", [], terms)
 
 
-MOST_TRIES = 120
-
-
-def pruned(
-    body: list[Any], accepts: Callable[[], bool], most: int = MOST_TRIES
-) -> None:
-    """Remove facts from a body and from the lists inside it, as long as ``accepts`` returns True without them."""
-    tries = iter(range(most))
-    for items in reversed(list(_lists(body))):
-        size = len(items) // 2 or 1
-        while size:
-            start = len(items) - size
-            while start > -size:
-                low = max(start, 0)
-                taken = items[low : low + size]
-                if next(tries, None) is None:
-                    return
-                del items[low : low + size]
-                if not accepts():
-                    items[low:low] = taken
-                start -= size
-            size //= 2
-
-
-def _lists(items: list[Any]) -> Iterator[list[Any]]:
-    yield items
-    for item in items:
-        for key in ("facts", "then", "else"):
-            if key in item:
-                yield from _lists(item[key])
-
-
 EFFORT = 12_000
 """Default limit on the goals of each way of proof."""
 
@@ -238,19 +199,6 @@ def also_proves(
         return False
     proof = {**certificate["statement"], **header}
     return accepts(sealed({**certificate, "statement": proof}))
-
-
-def accepts(certificate: dict[str, Any]) -> bool:
-    """Test whether the stand-alone checker accepts a certificate."""
-    return checked(certificate) is not None
-
-
-def checked(certificate: dict[str, Any]) -> Any:
-    """Return the stand-alone checker that accepted a certificate, or None if it refuses the certificate."""
-    try:
-        return k.run(certificate, rules())
-    except k.Refused:
-        return None
 
 
 def prove(statement: Statement, effort: int = EFFORT) -> AutomaticProof:
@@ -415,63 +363,4 @@ def from_left_side(statement: Statement) -> Derivation:
         assumptions=sympy_conditions(statement),
         start=sympy_sides(statement)[0],
         steps=(),
-    )
-
-
-LINE_EFFORT = 1_500  # goals for one line
-MOST_LINES = 5
-MOST_TRIED = 40  # lines from rules that are tried
-POINTS = 40
-RELATIONS: dict[str | None, Any] = {
-    "<=": "<=",
-    "<": "<=",
-    ">=": ">=",
-    ">": ">=",
-    "=": "=",
-}
-
-
-def next_lines(statement: Statement, chain: Derivation) -> list[str]:
-    """Return next lines of a chain, first those from which the printed side is proved to follow.
-
-    A line is left out if the printed side does not follow from it at a point of the domain.
-    """
-    _, right = sympy_sides(statement)
-    relation = RELATIONS.get(statement.relation)
-    if statement.rhs is None or relation is None:
-        return []
-    if _proves(statement, chain.last):
-        return [f"{relation} {to_text(statement.rhs)}"]
-    symbols = sorted(
-        {
-            s
-            for side in (chain.last, right)
-            for s in side.free_symbols
-            if s.name in chain.variables
-        },
-        key=str,
-    )
-    setting = Setting(chain.variables, symbols, chain.assumptions, POINTS, 0)
-    closing: list[str] = []
-    others: list[str] = []
-    for suggestion in islice(suggestions(chain.last, relation), MOST_TRIED):
-        if evaluate_step(suggestion.expr, right, relation, setting).violation:
-            continue
-        line = f"{relation} {text_of(suggestion.expr)}      by {suggestion.match.rule}"
-        follows = len(closing) < MOST_LINES and _proves(statement, suggestion.expr)
-        (closing if follows else others).append(
-            f"{line}      # then the claim follows" if follows else line
-        )
-    return [*closing, *others][:MOST_LINES]
-
-
-def _proves(statement: Statement, left: Any) -> bool:
-    """Test whether a search proves that the printed side follows from an expression."""
-    try:
-        lhs = parse(text_of(left))
-    except (FormulaError, ValueError):
-        return False
-    return (
-        prove(replace(statement, lhs=lhs, quantity=None), LINE_EFFORT).certificate
-        is not None
     )

@@ -20,8 +20,8 @@ from dpverify.ledger.statements import Statement
 from dpverify.symbolic.automatic.proofs import certified, from_left_side
 from dpverify.symbolic.certify.conclusion import relation_to_derived
 from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_sides
+from dpverify.symbolic.prove.comparisons import NoMonomialsError, monomials, prove_order
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.prove.orders import NoMonomialsError, monomials, prove_order
 
 _BOUNDS: dict[Relation | None, tuple[Relation, Relation]] = {
     "<": ("<=", ">="),

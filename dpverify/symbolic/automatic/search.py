@@ -16,7 +16,7 @@ from dpverify.symbolic.certify.checker import Expr, Form, k, to_expr
 from dpverify.symbolic.certify.columns import FactColumn, columns_for, pruned
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
-from dpverify.symbolic.certify.rewriting import prepare
+from dpverify.symbolic.certify.side_conditions import prepare
 
 DEPTH = 5
 MOST_TERMS = 60

@@ -15,24 +15,18 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from dpverify.symbolic.automatic.comparisons import (
+from dpverify.symbolic.automatic.function_bounds import (
+    by_bounds,
     by_exponentials,
     by_logarithms,
     by_roots,
     by_square,
+    by_thresholds,
 )
 from dpverify.symbolic.automatic.knowledge import positive, square_columns
 from dpverify.symbolic.automatic.program import RELATION, combined, write_combination
-from dpverify.symbolic.automatic.search import DEPTH, Search, Way, atoms_of
-from dpverify.symbolic.certify.checker import (
-    UNIT,
-    Expr,
-    Form,
-    k,
-    power,
-    to_expr,
-    value_of,
-)
+from dpverify.symbolic.automatic.search import Search, Way, atoms_of
+from dpverify.symbolic.certify.checker import Expr, Form, k, power, to_expr, value_of
 from dpverify.symbolic.certify.columns import FactColumn
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.polynomials import (
@@ -153,9 +147,6 @@ def _smallest(
     for name, value in zip(letters, best, strict=True):
         near = Fraction(float(value)).limit_denominator(MOST_DENOMINATOR)
         yield name, fmpq(near.numerator, near.denominator)
-
-
-FUNCTIONS = ("e", "log", "sum")
 
 
 def by_maxima(
@@ -344,95 +335,6 @@ def by_rules(
         strict,
         [*search.facts(place, form), *square_columns(place, form)],
     )
-
-
-def by_bounds(
-    search: Search, place: FactList, form: Form, strict: bool, depth: int
-) -> bool:
-    """Replace a function by a bound: times a positive factor, the goal is a fact plus a goal without the function."""
-    product = place.scope.product
-    ours = {
-        f: None for m in form for f in m if f[0][0] in FUNCTIONS or not f[1].whole()
-    }
-    tried = set[Any]()
-    for function in ours:
-        beside, outside = _parts(form, function)
-        for fact in search.facts(place, form):
-            slope, other = _parts(fact.form, function)
-            if not slope or any(
-                f[0][0] in FUNCTIONS and f not in ours for m in fact.form for f in m
-            ):
-                continue
-            sign = next(
-                (s for s in (1, -1) if search.prove(place, slope.times(s), True)), 0
-            )
-            if not sign or not search.prove(place, beside.times(sign)):
-                continue
-            rest = (product(outside, slope) - product(other, beside)).times(sign)
-            if rest.key() in tried:
-                continue
-            tried.add(rest.key())
-            if search.search_form(place, rest, strict, depth - 2) and all(
-                emit() for emit in fact.emit
-            ):
-                weight = "-1" if fact.negated else "1"
-                terms = [
-                    [weight, [to_expr(beside.times(sign)), *fact.factors]],
-                    ["1", [to_expr(rest)]],
-                ]
-                divisor = to_expr(slope.times(sign))
-                return place.fact(
-                    RELATION[strict], to_expr(form), "combine", [divisor], terms
-                )
-    return False
-
-
-def _parts(form: Form, function: Any) -> tuple[Form, Form]:
-    """Return the cofactor of a function and the terms without it.
-
-    The cofactor is 0 if the function has other powers.
-    """
-    held = {m: c for m, c in form.items() if any(a is function[0] for a, _ in m)}
-    if any(function not in m for m in held):
-        return k.ZERO, form
-    beside = k.form_of(
-        {tuple(f for f in m if f != function): c for m, c in held.items()}
-    )
-    return beside, form - k.form_of(held)
-
-
-def by_thresholds(
-    search: Search, place: FactList, form: Form, strict: bool, depth: int
-) -> bool:
-    """Split where a function's argument passes a threshold of its rules."""
-    if depth < DEPTH - 1:
-        return False
-    for gap in _thresholds(place, form):
-        at = place.form(gap)
-        if place.scope.sign(at) & 1 or place.scope.sign(-at) & 1:
-            continue
-        if search.split(place, gap, form, strict, depth):
-            return True
-    return False
-
-
-def _thresholds(place: FactList, form: Form) -> Iterator[Expr]:
-    seen = set[Any]()
-    for atom, exponent in {f: None for m in form for f in m}:
-        gaps = []
-        if atom[0] == "e":
-            gaps = [to_expr(exponent), UNIT - to_expr(exponent)]
-        elif atom[0] == "log":
-            gaps = [to_expr(atom[1]) - UNIT]
-        elif exponent.constant() is None:
-            gaps = [to_expr(k.alone(atom)) - UNIT, to_expr(exponent) - UNIT]
-        elif atom[0] == "letter":
-            least = 2 if place.scope.integer(k.alone(atom)) else 1
-            gaps = [to_expr(k.alone(atom)) - k.rational(least)]
-        for gap in gaps:
-            if gap not in seen:
-                seen.add(gap)
-                yield gap
 
 
 SIGN_METHODS: tuple[Way, ...] = (

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.certify.chains import NoCertificateError, Path, Trace, read
 from dpverify.symbolic.certify.checker import (
     Expr,
     forget_expressions,
@@ -25,17 +24,20 @@ from dpverify.symbolic.certify.header import (
     local_part,
     measured_left,
     record_header,
+    symbols_of,
     unused_conditions,
 )
+from dpverify.symbolic.certify.place import NoCertificateError, Path, Trace
 from dpverify.symbolic.certify.prefix import (
     NotExpressibleError,
     Prefix,
     conditions_of,
     from_sympy,
     kind_of,
+    read,
 )
 from dpverify.symbolic.certify.rewriting import has_hole
-from dpverify.symbolic.certify.writer import Writer, symbols_of
+from dpverify.symbolic.certify.writer import Writer
 from dpverify.symbolic.derive.cited import local_letter_values
 from dpverify.symbolic.derive.integers import Induction, divided
 from dpverify.symbolic.derive.preparation import prepared
@@ -107,8 +109,8 @@ def certify(
         return _no_certificate(error)
     record = _written_before(content, unnamed, header["name"])
     if record is not None:
-        # Write the header again for this statement, since equal letters may be in
-        # another order.
+        # Write the header again for this statement,
+        # since equal letters may be in another order.
         data, trace = record
         return Certificate(
             sealed({**data, "statement": {**data["statement"], **header}}), trace=trace

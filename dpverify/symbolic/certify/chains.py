@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import sympy
@@ -18,21 +17,23 @@ from dpverify.symbolic.certify.checker import (
     to_expr,
 )
 from dpverify.symbolic.certify.goals import Goals
-from dpverify.symbolic.certify.place import FactList
+from dpverify.symbolic.certify.place import (
+    FactList,
+    NoCertificateError,
+    Origin,
+    Path,
+    Trace,
+)
 from dpverify.symbolic.certify.polynomials import on_interval
 from dpverify.symbolic.certify.prefix import (
     NotExpressibleError,
     conditions_of,
     from_sympy,
+    read,
     where_value,
 )
-from dpverify.symbolic.certify.rewriting import (
-    Rewrite,
-    Rewriting,
-    context_of,
-    prepare,
-    unproven,
-)
+from dpverify.symbolic.certify.rewriting import Rewrite, Rewriting, context_of
+from dpverify.symbolic.certify.side_conditions import prepare, unproven
 from dpverify.symbolic.derive.matching import with_part_replaced
 from dpverify.symbolic.derive.setting import Setting
 from dpverify.symbolic.derive.steps import (
@@ -45,50 +46,7 @@ from dpverify.symbolic.derive.steps import (
 )
 from dpverify.symbolic.rules import find_rule
 
-#: Place of a link: its number; in a split, then the number of the case and of the link in that case.
-Path = tuple[int, ...]
-
-
-class NoCertificateError(Exception):
-    """A derivation or one of its steps has no certificate. The text says why.
-
-    ``path`` is the place of the link that fails, and ``problem`` the text without the numbers of links.
-    """
-
-    def __init__(self, why: str, path: tuple[int, ...] = (), problem: str = "") -> None:
-        super().__init__(why)
-        self.path = path
-        self.problem = problem or why
-
-
-@dataclass(frozen=True)
-class Origin:
-    """The source of an instance."""
-
-    kind: str  # rule, premise or lemma
-    name: str
-    rule: Any  # its statement, as the checker reads it
-    where: Mapping[str, Any]  # values of its letters
-
-
-@dataclass
-class Trace:
-    """The links of a chain that were written, and why a link was not."""
-
-    proved: set[Path] = field(default_factory=set)
-    problems: dict[Path, str] = field(default_factory=dict)
-
-    def is_proved(self, path: Path) -> bool:
-        """Test whether a link was written wherever it was needed."""
-        return path in self.proved and path not in self.problems
-
-
 Gap = tuple[str, Expr, Expr]  # relation, the expression before and the one after
-
-
-def read(expr: Any) -> Expr:
-    """Convert a sympy expression to the checker's format."""
-    return k.read(from_sympy(expr))
 
 
 def gap_of(relation: str, before: Expr, after: Expr) -> tuple[str, Expr]:

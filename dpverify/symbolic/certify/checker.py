@@ -11,7 +11,7 @@ import importlib.util
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -290,3 +290,22 @@ class _Table:
 
 def _name(letter: str) -> str:
     return f"idx{letter[1:]}" if letter.startswith("~") else letter
+
+
+def all_parts(expr: Expr) -> Iterator[Expr]:
+    """Yield an expression and all its parts."""
+    yield expr
+    for arg in expr:
+        if isinstance(arg, k.Row):
+            yield from all_parts(arg)
+
+
+def floats_of(point: Any) -> dict[str, float]:
+    """Return the values of a point that are numbers as floats."""
+    floats = {}
+    for name, value in point.items():
+        try:
+            floats[name] = float(value)
+        except (TypeError, ValueError):
+            continue
+    return floats

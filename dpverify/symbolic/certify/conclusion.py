@@ -1,13 +1,20 @@
-"""Compare the last expression of a derivation with the printed side of its statement."""
+"""The last expression of a derivation: its comparison with the printed side, and weights that prove its order."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from flint import fmpq
+
 from dpverify.ledger.records import ORDERS, RelationToDerived
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.certify.chains import read
+from dpverify.symbolic.certify.checker import Expr, k
+from dpverify.symbolic.certify.goals import Goals
+from dpverify.symbolic.certify.place import FactList
+from dpverify.symbolic.certify.prefix import read
+from dpverify.symbolic.certify.side_conditions import prepare
 from dpverify.symbolic.derive.define import expand_definition
 from dpverify.symbolic.derive.integers import divided
 from dpverify.symbolic.derive.preparation import prepared
@@ -15,13 +22,14 @@ from dpverify.symbolic.derive.setting import Setting
 from dpverify.symbolic.derive.steps import Derivation
 from dpverify.symbolic.derive.unnamed import without_local_names
 from dpverify.symbolic.exact.numbers import EvaluationError, compare
+from dpverify.symbolic.expressions.evaluation import compile_expr
 from dpverify.symbolic.expressions.ranges import Variable
 from dpverify.symbolic.expressions.translation import (
-    compile_expr,
     sympy_conditions,
     sympy_sides,
     sympy_symbols,
 )
+from dpverify.symbolic.prove.certificate import solve
 
 _POINTS = 100
 _BITS = 170
@@ -103,3 +111,110 @@ def _certain_differences(
         below = below or compare(left, "<", right) is True
         above = above or compare(left, ">", right) is True
     return below, above
+
+
+def write_order_weights(goals: Goals, place: FactList, data: dict[str, Any]) -> str:
+    """Write the weights of each term of the last expression. Return why there are none, or an empty text."""
+    proof = place.proof
+    scope = place.scope
+    printed = proof.read(data["rhs"])
+    tilde = data["relation"] == "O~"
+    pairs = [entry for entry in _pairs(place) if _bounded(goals, place, *entry)]
+    for expr in (printed, proof.rhs):
+        _signs(goals, place, expr)
+    terms = proof.rates(proof.rhs, frozenset(data["hides"]))
+    right = proof.rates(printed)
+    bounded = [entry for pair in pairs for entry in proof.at_most(*pair)]
+    logarithms = {
+        a for entry in (*terms, *right, *bounded) for a in entry if a[0] == "log"
+    }
+    spare = [{a: fmpq(1)} for a in sorted(logarithms)] if tilde else []
+    spare += [
+        {a: fmpq(-1)}
+        for a in sorted(logarithms)
+        if scope.sign(a[1] - k.constant(2)) & 1
+    ]
+    weights = []
+    for term in terms:
+        columns = [*({**entry, None: fmpq(1)} for entry in right), *bounded, *spare]
+        rows = {
+            a: row
+            for row, a in enumerate({a: 0 for entry in (*columns, term) for a in entry})
+        }
+        matrix = [{rows[a]: x for a, x in entry.items()} for entry in columns]
+        solution = solve(
+            matrix,
+            {rows[a]: x for a, x in {**term, None: fmpq(1)}.items()},
+            [False] * len(columns),
+        )
+        if solution is None:
+            return "a term of what is reached is not proven to be of the order"
+        ends = len(right), len(right) + len(bounded)
+        weights.append(
+            [
+                [str(x) for x in part]
+                for part in (solution[: ends[0]], solution[ends[0] : ends[1]])
+            ]
+        )
+    data["order"] |= {"known": pairs, "weights": weights}
+    return ""
+
+
+def _pairs(place: FactList) -> Iterator[tuple[Expr, Expr]]:
+    """Yield pairs whose first part is at most the second: by the conditions, and 1 with each integer letter."""
+    proof = place.proof
+    for kind, a, b in (
+        condition
+        for condition in proof.data["conditions"]
+        if condition[0] in ("<", "<=", ">", ">=", "=")
+    ):
+        small = proof.read(a)
+        large = proof.read(b)
+        yield from [(small, large)] * (kind in "<=") + [(large, small)] * (kind in ">=")
+    yield from (
+        (k.rational(1), k.letter(name))
+        for name, kind in proof.kinds.items()
+        if kind == "integer"
+    )
+
+
+def _bounded(goals: Goals, place: FactList, small: Expr, large: Expr) -> bool:
+    """Test whether the checker accepts such a pair after signs are proved."""
+    try:
+        for expr in (small, large):
+            _signs(goals, place, expr)
+        return (
+            goals.prove_expr(place, large, True)
+            and goals.prove_expr(place, large - small)
+            and bool(place.proof.at_most(small, large))
+        )
+    except (k.Refused, ValueError):
+        return False
+
+
+def _signs(goals: Goals, place: FactList, expr: Expr) -> None:
+    prepare(goals, place, expr)
+    for log in _logarithms(expr):
+        if not goals.prove_expr(place, log) and goals.prove_expr(
+            place, log[1] - k.rational(1)
+        ):
+            place.fact(
+                ">=",
+                log,
+                "instance",
+                "rule",
+                "log-monotone",
+                {"a": k.rational(1), "b": log[1]},
+            )
+        goals.prove_expr(place, log[1] - k.rational(2))
+
+
+def _logarithms(expr: Expr) -> dict[Expr, None]:
+    """Return the logarithms of an expression in the order in which it contains them.
+
+    Certificates must not depend on the order of a set.
+    """
+    logarithms = {expr: None} if expr[0] == "log" else {}
+    for part in (a for a in expr if isinstance(a, k.Row)):
+        logarithms |= _logarithms(part)
+    return logarithms

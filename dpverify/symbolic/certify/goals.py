@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import chain
 
 from flint import fmpq
@@ -23,10 +24,10 @@ from dpverify.symbolic.certify.comparisons import (
 )
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.polynomials import (
+    by_polynomial_factors,
     cleared,
     common_powers,
     denominators,
-    factors_of,
     shifted,
 )
 from dpverify.symbolic.prove.certificate import solve
@@ -34,8 +35,8 @@ from dpverify.symbolic.prove.certificate import solve
 _DEPTH = 5
 _MOST_COLUMNS = 420
 _MOST_TERMS = 160
-# limit on the entries of all linear programs of a certificate; beyond it, no proof is
-# found
+# limit on the entries of all linear programs of
+# a certificate; beyond it, no proof is found
 _EFFORT = 10_000_000
 _RELATION = (">=", ">")
 
@@ -82,7 +83,7 @@ class Goals:
                 self._whole,
                 self._by_arguments,
                 self._fraction,
-                self._polynomial,
+                partial(by_polynomial_factors, self),
                 self._shift,
                 self._products,
             ):
@@ -140,7 +141,7 @@ class Goals:
 
     # ---- ways to prove a sign
 
-    def _combined(
+    def combined(
         self,
         place: FactList,
         form: Form,
@@ -148,6 +149,7 @@ class Goals:
         coefficient: object,
         factors: list[Expr],
     ) -> bool:
+        """Write the sign of a product of factors with known signs."""
         return place.fact(
             _RELATION[strict],
             to_expr(form),
@@ -198,15 +200,15 @@ class Goals:
             if not factor_sign:
                 return False
         if cofactor:
-            factor_sign = self._either(place, cofactor, strict, depth)
+            factor_sign = self.either(place, cofactor, strict, depth)
             sign *= factor_sign
             factors.append(to_expr(cofactor.times(factor_sign or 1)))
         return sign > 0 and (
             place.scope.holds(_RELATION[strict], form)
-            or self._combined(place, form, strict, coefficient, factors)
+            or self.combined(place, form, strict, coefficient, factors)
         )
 
-    def _either(self, place: FactList, form: Form, strict: bool, depth: int) -> int:
+    def either(self, place: FactList, form: Form, strict: bool, depth: int) -> int:
         """Return 1 if a form is proven to be nonnegative, -1 if its negation is, and 0 otherwise."""
         return next(
             (s for s in (1, -1) if self.prove(place, form.times(s), strict, depth - 1)),
@@ -354,7 +356,7 @@ class Goals:
         """Prove the sign of a form times its denominators."""
         divisors = []
         for divisor in denominators(form):
-            sign = self._either(place, divisor, True, depth)
+            sign = self.either(place, divisor, True, depth)
             if not sign:
                 return False
             divisors.append(divisor.times(sign))
@@ -365,38 +367,6 @@ class Goals:
             return False
         by = ["combine", [to_expr(d) for d in divisors], [["1", [to_expr(top)]]]]
         return place.fact(_RELATION[strict], to_expr(form), *by)
-
-    def _polynomial(
-        self, place: FactList, form: Form, strict: bool, depth: int
-    ) -> bool:
-        """Prove the signs of the factors of a form as a polynomial in its atoms."""
-        coefficient, factorization = (
-            factors_of(place.scope, form) if len(form) > 1 else (fmpq(1), [])
-        )
-        if sum(count for _, count in factorization) < 2:
-            return False
-        sign = 1 if coefficient > 0 else -1
-        factors = []
-        for factor, count in factorization:
-            if count % 2 == 0:
-                factor_sign = self._either(place, factor, True, depth) if strict else 1
-                root = to_expr(factor.times(factor_sign or 1))
-                if not (factor_sign if strict else place.square(root)):
-                    return False
-                factors += (
-                    [root, root] * (count // 2)
-                    if strict
-                    else [k.row("*", root, root)] * (count // 2)
-                )
-                continue
-            factor_sign = self._either(place, factor, strict, depth)
-            if not factor_sign:
-                return False
-            sign *= factor_sign
-            factors += [to_expr(factor.times(factor_sign))] * count
-        return sign > 0 and self._combined(
-            place, form, strict, abs(coefficient), factors
-        )
 
     def _shift(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
         """Measure letters from rational bounds such that no coefficient is negative."""

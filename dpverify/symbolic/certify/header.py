@@ -25,24 +25,24 @@ from dpverify.symbolic.certify.prefix import (
     letter_of,
     premise_data,
 )
+from dpverify.symbolic.derive.cited import ClaimPremise
 from dpverify.symbolic.derive.define import (
-    ClaimPremise,
     define,
     fixed_names,
     hidden_letters,
     quantity_formula,
 )
 from dpverify.symbolic.derive.integers import Hypothesis
-from dpverify.symbolic.derive.steps import Derivation, Premise, symbol_conditions
-from dpverify.symbolic.derive.unnamed import is_named
-from dpverify.symbolic.expressions.functions import Inner, Norm
-from dpverify.symbolic.expressions.ranges import (
-    AnyFunction,
-    AnyVector,
-    FunctionOf,
-    GaussianNorm,
-    SetBits,
+from dpverify.symbolic.derive.steps import (
+    Derivation,
+    Premise,
+    expressions_of,
+    symbol_conditions,
 )
+from dpverify.symbolic.derive.unnamed import is_named
+from dpverify.symbolic.expressions.evaluation import AnyFunction, FunctionOf
+from dpverify.symbolic.expressions.functions import Inner, Norm
+from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, SetBits
 from dpverify.symbolic.expressions.translation import sympy_sides
 from dpverify.symbolic.rules.base import Holds, Instance
 
@@ -324,3 +324,19 @@ def _names(*expressions: Any) -> set[str]:
     return {s.name for e in terms for s in e.free_symbols} | {
         str(f.func) for e in terms for f in e.atoms(AppliedUndef)
     }
+
+
+def symbols_of(derivation: Derivation) -> list[Any]:
+    """Return the letters of a derivation."""
+    expressions = (
+        derivation.start,
+        *derivation.assumptions,
+        *expressions_of(derivation.steps),
+    )
+    symbols = {
+        s
+        for expr in expressions
+        for s in expr.free_symbols
+        if s.name in derivation.variables
+    }
+    return sorted(symbols, key=str)

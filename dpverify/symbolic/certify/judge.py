@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import sympy
 from sympy.core.function import AppliedUndef
 
-from dpverify.ledger.results import DerivationResult, StepResult, StepStatus
+from dpverify.ledger.check_results import DerivationResult, StepResult, StepStatus
 from dpverify.symbolic.certify.certificates import Certificate, certify_chain
-from dpverify.symbolic.certify.chains import Path
-from dpverify.symbolic.certify.writer import symbols_of
+from dpverify.symbolic.certify.header import symbols_of
+from dpverify.symbolic.certify.place import Path
 from dpverify.symbolic.derive.cited import letters_of_citations
 from dpverify.symbolic.derive.preparation import prepared
 from dpverify.symbolic.derive.setting import (
@@ -30,7 +30,8 @@ from dpverify.symbolic.derive.steps import (
     Premise,
     Step,
 )
-from dpverify.symbolic.expressions.ranges import AnyFunction, AnyVector
+from dpverify.symbolic.expressions.evaluation import AnyFunction
+from dpverify.symbolic.expressions.ranges import AnyVector
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import find_rule
 from dpverify.symbolic.rules.base import Instance

@@ -1,9 +1,13 @@
-"""Places of a certificate: a scope of the checker, with the list to which its facts are written."""
+"""Places of a certificate, and the trace of the links that are written there.
+
+A place is a scope of the checker, with the list to which its facts are written.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from flint import fmpq
@@ -218,3 +222,41 @@ class InRange(FactList):
             outer.append(self.item)
         facts: list[Any] = self.item["facts"]
         return facts
+
+
+#: Place of a link: its number; in a split, then the number of the case and of the link in that case.
+Path = tuple[int, ...]
+
+
+class NoCertificateError(Exception):
+    """A derivation or one of its steps has no certificate. The text says why.
+
+    ``path`` is the place of the link that fails, and ``problem`` the text without the numbers of links.
+    """
+
+    def __init__(self, why: str, path: tuple[int, ...] = (), problem: str = "") -> None:
+        super().__init__(why)
+        self.path = path
+        self.problem = problem or why
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The source of an instance."""
+
+    kind: str  # rule, premise or lemma
+    name: str
+    rule: Any  # its statement, as the checker reads it
+    where: Mapping[str, Any]  # values of its letters
+
+
+@dataclass
+class Trace:
+    """The links of a chain that were written, and why a link was not."""
+
+    proved: set[Path] = field(default_factory=set)
+    problems: dict[Path, str] = field(default_factory=dict)
+
+    def is_proved(self, path: Path) -> bool:
+        """Test whether a link was written wherever it was needed."""
+        return path in self.proved and path not in self.problems

@@ -128,6 +128,37 @@ def factors_of(scope: Any, form: Form) -> tuple[Any, list[tuple[Form, int]]]:
     return fmpq(constant), [(ring.form(p), int(n)) for p, n in factors]
 
 
+def by_polynomial_factors(
+    goals: Any, place: Any, form: Form, strict: bool, depth: int
+) -> bool:
+    """Prove the signs of the factors of a form as a polynomial in its atoms."""
+    coefficient, factorization = (
+        factors_of(place.scope, form) if len(form) > 1 else (fmpq(1), [])
+    )
+    if sum(count for _, count in factorization) < 2:
+        return False
+    sign = 1 if coefficient > 0 else -1
+    factors = []
+    for factor, count in factorization:
+        if count % 2 == 0:
+            factor_sign = goals.either(place, factor, True, depth) if strict else 1
+            root = to_expr(factor.times(factor_sign or 1))
+            if not (factor_sign if strict else place.square(root)):
+                return False
+            factors += (
+                [root, root] * (count // 2)
+                if strict
+                else [k.row("*", root, root)] * (count // 2)
+            )
+            continue
+        factor_sign = goals.either(place, factor, strict, depth)
+        if not factor_sign:
+            return False
+        sign *= factor_sign
+        factors += [to_expr(factor.times(factor_sign))] * count
+    return sign > 0 and goals.combined(place, form, strict, abs(coefficient), factors)
+
+
 def bounds(place: Any) -> dict[str, list[tuple[Any, int]]]:
     """Return rational bounds of letters by the facts: (bound, 1) for a lower bound, (bound, -1) for an upper bound."""
     bounds_by_letter: dict[str, list[tuple[Any, int]]] = {}

@@ -24,6 +24,7 @@ from dpverify.ledger.formula import (
     Sum,
     to_text,
 )
+from dpverify.symbolic.certify.checker import Expr, k
 from dpverify.symbolic.derive.steps import (
     PREMISE,
     Cases,
@@ -354,3 +355,8 @@ def condition_data(condition: Any) -> list[Prefix]:
             ]
         ]
     raise NotExpressibleError(f"the condition {condition}.")
+
+
+def read(expr: Any) -> Expr:
+    """Convert a sympy expression to the checker's format."""
+    return k.read(from_sympy(expr))

@@ -2,153 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import sympy
-from flint import fmpq
 
-from dpverify.symbolic.certify.chains import (
-    Chains,
-    NoCertificateError,
-    Origin,
-    gap_of,
-    read,
+from dpverify.symbolic.certify.chains import Chains, gap_of
+from dpverify.symbolic.certify.checker import (
+    HOLE,
+    Expr,
+    all_parts,
+    floats_of,
+    k,
+    to_expr,
 )
-from dpverify.symbolic.certify.checker import HOLE, Expr, k, to_expr
+from dpverify.symbolic.certify.conclusion import write_order_weights
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.header import (
     measured_header,
     premise_header,
     record_header,
+    symbols_of,
 )
-from dpverify.symbolic.certify.place import ExpressionProof, FactList
+from dpverify.symbolic.certify.place import (
+    ExpressionProof,
+    FactList,
+    NoCertificateError,
+    Origin,
+)
 from dpverify.symbolic.certify.prefix import (
     conditions_of,
     from_sympy,
     letter_of,
+    read,
     replaced,
     where_value,
 )
-from dpverify.symbolic.certify.rewriting import prepare, unproven
-from dpverify.symbolic.derive.cited import DerivedPremise
-from dpverify.symbolic.derive.define import ClaimPremise, GlossaryPremise
+from dpverify.symbolic.certify.side_conditions import prepare, unproven
+from dpverify.symbolic.derive.cited import ClaimPremise, DerivedPremise
+from dpverify.symbolic.derive.define import GlossaryPremise
 from dpverify.symbolic.derive.integers import Hypothesis, Induction
 from dpverify.symbolic.derive.setting import Setting
-from dpverify.symbolic.derive.steps import Derivation, Step, expressions_of
+from dpverify.symbolic.derive.steps import Derivation, Step
 from dpverify.symbolic.derive.unnamed import is_named, renamed_letter
-from dpverify.symbolic.prove.certificate import solve
 from dpverify.symbolic.rules.base import substitute
 
 if TYPE_CHECKING:
     from dpverify.symbolic.certify.certificates import CertificateBook
-
-
-def write_order_weights(goals: Goals, place: FactList, data: dict[str, Any]) -> str:
-    """Write the weights of each term of the last expression. Return why there are none, or an empty text."""
-    proof = place.proof
-    scope = place.scope
-    printed = proof.read(data["rhs"])
-    tilde = data["relation"] == "O~"
-    pairs = [entry for entry in _pairs(place) if _bounded(goals, place, *entry)]
-    for expr in (printed, proof.rhs):
-        _signs(goals, place, expr)
-    terms = proof.rates(proof.rhs, frozenset(data["hides"]))
-    right = proof.rates(printed)
-    bounded = [entry for pair in pairs for entry in proof.at_most(*pair)]
-    logarithms = {
-        a for entry in (*terms, *right, *bounded) for a in entry if a[0] == "log"
-    }
-    spare = [{a: fmpq(1)} for a in sorted(logarithms)] if tilde else []
-    spare += [
-        {a: fmpq(-1)}
-        for a in sorted(logarithms)
-        if scope.sign(a[1] - k.constant(2)) & 1
-    ]
-    weights = []
-    for term in terms:
-        columns = [*({**entry, None: fmpq(1)} for entry in right), *bounded, *spare]
-        rows = {
-            a: row
-            for row, a in enumerate({a: 0 for entry in (*columns, term) for a in entry})
-        }
-        matrix = [{rows[a]: x for a, x in entry.items()} for entry in columns]
-        solution = solve(
-            matrix,
-            {rows[a]: x for a, x in {**term, None: fmpq(1)}.items()},
-            [False] * len(columns),
-        )
-        if solution is None:
-            return "a term of what is reached is not proven to be of the order"
-        ends = len(right), len(right) + len(bounded)
-        weights.append(
-            [
-                [str(x) for x in part]
-                for part in (solution[: ends[0]], solution[ends[0] : ends[1]])
-            ]
-        )
-    data["order"] |= {"known": pairs, "weights": weights}
-    return ""
-
-
-def _pairs(place: FactList) -> Iterator[tuple[Expr, Expr]]:
-    """Yield pairs whose first part is at most the second: by the conditions, and 1 with each integer letter."""
-    proof = place.proof
-    for kind, a, b in (
-        condition
-        for condition in proof.data["conditions"]
-        if condition[0] in ("<", "<=", ">", ">=", "=")
-    ):
-        small = proof.read(a)
-        large = proof.read(b)
-        yield from [(small, large)] * (kind in "<=") + [(large, small)] * (kind in ">=")
-    yield from (
-        (k.rational(1), k.letter(name))
-        for name, kind in proof.kinds.items()
-        if kind == "integer"
-    )
-
-
-def _bounded(goals: Goals, place: FactList, small: Expr, large: Expr) -> bool:
-    """Test whether the checker accepts such a pair after signs are proved."""
-    try:
-        for expr in (small, large):
-            _signs(goals, place, expr)
-        return (
-            goals.prove_expr(place, large, True)
-            and goals.prove_expr(place, large - small)
-            and bool(place.proof.at_most(small, large))
-        )
-    except (k.Refused, ValueError):
-        return False
-
-
-def _signs(goals: Goals, place: FactList, expr: Expr) -> None:
-    prepare(goals, place, expr)
-    for log in _logarithms(expr):
-        if not goals.prove_expr(place, log) and goals.prove_expr(
-            place, log[1] - k.rational(1)
-        ):
-            place.fact(
-                ">=",
-                log,
-                "instance",
-                "rule",
-                "log-monotone",
-                {"a": k.rational(1), "b": log[1]},
-            )
-        goals.prove_expr(place, log[1] - k.rational(2))
-
-
-def _logarithms(expr: Expr) -> dict[Expr, None]:
-    """Return the logarithms of an expression in the order in which it contains them.
-
-    Certificates must not depend on the order of a set.
-    """
-    logarithms = {expr: None} if expr[0] == "log" else {}
-    for part in (a for a in expr if isinstance(a, k.Row)):
-        logarithms |= _logarithms(part)
-    return logarithms
 
 
 _POINTS = 24
@@ -176,7 +76,7 @@ class Writer:
         self.setting = Setting(
             derivation.variables, symbols, derivation.assumptions, _POINTS, 0
         )
-        points = [_floats(point) for point in self.setting.points.samples]
+        points = [floats_of(point) for point in self.setting.points.samples]
         unused = book.unused if "claim" in data else frozenset[Expr]()
         self.place = FactList(
             self.proof, self.proof.scope, self.data["body"], points, unused
@@ -257,7 +157,7 @@ class Writer:
         """Write that a statement is an instance of a lemma."""
         self.write_first_facts()
         for condition in self.book.checker.lemmas[lemma].conditions:
-            parts = list(_parts(k.put(condition[2], values)))
+            parts = list(all_parts(k.put(condition[2], values)))
             for base, power in (
                 e[1:]
                 for e in parts
@@ -497,37 +397,3 @@ class Writer:
                     for letter, value in where.items()
                 }
                 self.use(self.place, "lemma", lemma, values)
-
-
-def _parts(expr: Expr) -> Iterator[Expr]:
-    """Yield an expression and all its parts."""
-    yield expr
-    for arg in expr:
-        if isinstance(arg, k.Row):
-            yield from _parts(arg)
-
-
-def symbols_of(derivation: Derivation) -> list[Any]:
-    """Return the letters of a derivation."""
-    expressions = (
-        derivation.start,
-        *derivation.assumptions,
-        *expressions_of(derivation.steps),
-    )
-    symbols = {
-        s
-        for expr in expressions
-        for s in expr.free_symbols
-        if s.name in derivation.variables
-    }
-    return sorted(symbols, key=str)
-
-
-def _floats(point: Any) -> dict[str, float]:
-    floats = {}
-    for name, value in point.items():
-        try:
-            floats[name] = float(value)
-        except (TypeError, ValueError):
-            continue
-    return floats

@@ -1,6 +1,6 @@
-"""Premises from the records: definitions and facts of a paper, and statements of other claims.
+"""Definitions and facts of a paper as premises, and formulas of measured quantities.
 
-Their formulas come from the records and are never typed. A claim's measured quantity is replaced by its definition.
+The formulas come from the records and are never typed. A claim's measured quantity is replaced by its definition.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sympy
-from sympy import Dummy
 from sympy.core.function import AppliedUndef
 
 from dpverify.ledger.definitions import Definition, Fact, Meaning
-from dpverify.ledger.errors import SpecError
 from dpverify.ledger.formula import (
     BUILTINS,
     Call,
@@ -25,7 +23,7 @@ from dpverify.ledger.formula import (
     substitute,
     walk,
 )
-from dpverify.ledger.statements import Reference, Statement, Variant
+from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.preparation import satisfying_values
 from dpverify.symbolic.derive.steps import (
     DerivationError,
@@ -44,7 +42,6 @@ from dpverify.symbolic.expressions.translation import (
 from dpverify.symbolic.prove.defined import evaluated, undefined_part
 from dpverify.symbolic.prove.facts import Facts, Occurrence
 from dpverify.symbolic.prove.signs import is_implied
-from dpverify.symbolic.rules.base import Holds, Instance
 
 
 @dataclass(frozen=True)
@@ -381,103 +378,3 @@ def unguarded(expr: Any, granted: Facts) -> Any:
         ) and is_implied(high >= low - 1, granted):
             return total
     return expr
-
-
-@dataclass(frozen=True)
-class ClaimPremise(Premise):
-    """A premise that the record of a claim provides."""
-
-    # the statement whose sides, relation, domains and conditions these are
-    reference: Reference = field(kw_only=True)
-    statement: Statement = field(kw_only=True)
-    # expressions substituted for its letters
-    where: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
-    # whether the left side names what the record measures
-    measured: bool = field(default=False, kw_only=True)
-    names: frozenset[str] = field(default=frozenset(), kw_only=True)
-
-    @property
-    def fixed_names(self) -> frozenset[str]:
-        """Functions in the record, and letters that they may depend on without showing them."""
-        return self.names
-
-    def instance(self, where: Mapping[str, Any]) -> Instance:
-        """Return the premise unchanged. Its letters are replaced where it is referred to, and not at a use."""
-        if where:
-            raise DerivationError(
-                f"what the letters of {self.reference} become is said where it is referred to."
-            )
-        return super().instance(where)
-
-
-def refer(
-    statement: Statement,
-    claim: str,
-    letter: Any = None,
-    variant: Variant = "printed",
-    reading: Mapping[str, str] | None = None,
-    **where: Any,
-) -> ClaimPremise:
-    """Return a statement of another claim as a premise. By its record, ``statement`` must rest on this claim.
-
-    ``letter`` names the quantity that the record measures. ``where`` maps symbols to their replacements, and other
-    symbols are kept. All conditions are proven at every use. A reading that is not chosen is that of ``statement``.
-    """
-    paper, _, claim_id = statement.key.partition(":")
-    claims = (
-        statement.siblings[claim_id].below | {claim_id: statement.siblings[claim_id]}
-        if claim_id in statement.siblings
-        else {}
-    )
-    claim = claim.removeprefix(f"{paper}:")
-    if claim not in claims:
-        raise DerivationError(
-            f"{statement.key} does not rest on {paper}:{claim}, so that it cannot refer to it."
-        )
-    choices = {item.name for item in claims[claim].record.reading}
-    chosen = {
-        name: choice for name, choice in statement.reading.items() if name in choices
-    } | dict(reading or {})
-    try:
-        record = claims[claim].statement(chosen, variant)
-    except SpecError as error:
-        raise DerivationError(
-            f"{statement.key} refers to what is not there: {error}"
-        ) from None
-    if (record.lhs is None) == (letter is None):
-        raise DerivationError(
-            f"{record.reference} has {'no formula' if letter is None else 'a formula'} on its left."
-        )
-    symbols = sympy_symbols(record)
-    if unknown := sorted(where.keys() - symbols.keys()):
-        raise DerivationError(
-            f"{record.reference} has no symbol {', '.join(unknown)} that could become anything."
-        )
-    measured = None if letter is None else Dummy(str(record.quantity))
-    premise = premise_of(record, measured).instance(symbols | where)
-    names = fixed_names(statement, premise.lhs, premise.rhs)
-    # a function without a definition may depend on all letters except its arguments
-    if names:
-        free = {
-            s
-            for side in sympy_sides(record)
-            for item in side.atoms(AppliedUndef)
-            for s in item.args
-        }
-        names |= {name for name, symbol in symbols.items() if symbol not in free}
-    check_fixed(where, names)
-    facts = Facts().assume(
-        c.relation
-        for c in premise.conditions
-        if isinstance(c, Holds) and c.relation is not sympy.true
-    )
-    left = unguarded(premise.lhs, facts) if letter is None else letter
-    sides = (left, premise.relation, unguarded(premise.rhs, facts), premise.conditions)
-    return ClaimPremise(
-        *sides,
-        reference=record.reference,
-        statement=record,
-        where=where,
-        measured=letter is not None,
-        names=names,
-    )

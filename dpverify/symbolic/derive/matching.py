@@ -12,7 +12,7 @@ import sympy
 
 from dpverify.symbolic.expressions.functions import HOLE, PopCount
 from dpverify.symbolic.prove.canonical import canonical, inner_sum
-from dpverify.symbolic.prove.equality import same_terms
+from dpverify.symbolic.prove.comparisons import same_terms
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import find_rule
 from dpverify.symbolic.rules.base import Relation

@@ -12,8 +12,8 @@ import sympy
 from dpverify.symbolic.derive.preparation import prepared
 from dpverify.symbolic.derive.steps import Cases, Derivation, Link
 from dpverify.symbolic.exact.numbers import compare, to_value
+from dpverify.symbolic.expressions.evaluation import compile_expr
 from dpverify.symbolic.expressions.ranges import Points
-from dpverify.symbolic.expressions.translation import compile_expr
 from dpverify.symbolic.prove.facts import value_at
 
 _FACTORS = (sympy.Rational(101, 100), sympy.Rational(99, 100))

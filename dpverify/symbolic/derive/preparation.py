@@ -33,11 +33,10 @@ from dpverify.symbolic.derive.steps import (
     symbol_conditions,
     unsigned_symbol,
 )
+from dpverify.symbolic.expressions.evaluation import AnyFunction, FunctionOf
 from dpverify.symbolic.expressions.functions import HOLE, Norm
 from dpverify.symbolic.expressions.ranges import (
-    AnyFunction,
     FromPremises,
-    FunctionOf,
     GaussianNorm,
     Range,
     SetBits,

@@ -12,7 +12,7 @@ from typing import Any
 
 import sympy
 
-from dpverify.ledger.results import Number
+from dpverify.ledger.check_results import Number
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise
 from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.numbers import (
@@ -22,8 +22,8 @@ from dpverify.symbolic.exact.numbers import (
     compare,
     to_exact,
 )
+from dpverify.symbolic.expressions.evaluation import compile_expr
 from dpverify.symbolic.expressions.ranges import Points, Range, Variable, shown
-from dpverify.symbolic.expressions.translation import compile_expr
 from dpverify.symbolic.prove.facts import Facts, differences, symbol_signs, symbols_of
 from dpverify.symbolic.prove.signs import is_implied
 
@@ -158,8 +158,8 @@ def _is_integer(name: str) -> Any:
 class Evaluation:
     """The evaluation of one step at the points."""
 
-    # points at which both sides have a value; points that differ only in other letters
-    # count once
+    # points at which both sides have a value; points
+    # that differ only in other letters count once
     count: int = 0
     # the first point at which the relation is certainly false, with both sides
     violation: str = ""

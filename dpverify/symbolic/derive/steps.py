@@ -258,8 +258,8 @@ class Derivation:
     steps: tuple[Link, ...]
     # Statements of other claims. Steps with the rule ``"premise"`` cite them.
     premises: Mapping[str, Premise] = field(default_factory=dict)
-    # Variables of the bounded quantity that the statement does not have (such as t in
-    # E||noise_t||).
+    # Variables of the bounded quantity that the statement
+    # does not have (such as t in E||noise_t||).
     local: tuple[str, ...] = ()
     # replaces a letter of the statement by its quotient and remainder
     division: Division | None = None

@@ -7,8 +7,7 @@ from typing import Any
 
 import sympy
 
-from dpverify.symbolic.derive.cited import DerivedPremise
-from dpverify.symbolic.derive.define import ClaimPremise
+from dpverify.symbolic.derive.cited import ClaimPremise, DerivedPremise
 from dpverify.symbolic.derive.steps import (
     Case,
     Cases,

@@ -1,24 +1,26 @@
-"""Examine proofs line by line with certificates and sample points, and print their lines.
+"""Examine proofs line by line with certificates and sample points, print their lines, and suggest next lines.
 
 A text proof is certified and sent to the stand-alone checker. If there is no accepted certificate, the report has the
 lines that fail, with reasons. The steps of a chain get the verdict of its certificate and of sample points. Proofs and
-rules are printed in the formula language of the records.
+rules are printed in the formula language of the records. The suggested next line is the printed side if a search proves
+it, or lines from rules.
 """
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import sympy
 
-from dpverify.ledger.formula import to_text
-from dpverify.ledger.proofs.chains import ChainLine, parse_chain
+from dpverify.ledger.formula import FormulaError, parse, to_text
+from dpverify.ledger.proof_chains import ChainLine, parse_chain
 from dpverify.ledger.records import RelationToDerived
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.automatic.proofs import certified
+from dpverify.symbolic.automatic.proofs import certified, prove
 from dpverify.symbolic.certify.certificates import Certificate
 from dpverify.symbolic.certify.checker import k, rules
 from dpverify.symbolic.certify.conclusion import relation_to_derived
@@ -31,7 +33,9 @@ from dpverify.symbolic.certify.judge import (
     step_certificate,
 )
 from dpverify.symbolic.derive.define import expand_definition
+from dpverify.symbolic.derive.matching import suggestions
 from dpverify.symbolic.derive.preparation import prepared
+from dpverify.symbolic.derive.setting import Setting, evaluate_step
 from dpverify.symbolic.derive.steps import (
     ALGEBRA,
     PREMISE,
@@ -43,7 +47,7 @@ from dpverify.symbolic.derive.steps import (
 from dpverify.symbolic.elaborate.formulas import is_guard, text_of
 from dpverify.symbolic.elaborate.proofs import derivation_of
 from dpverify.symbolic.elaborate.steps import sides_text
-from dpverify.symbolic.expressions.translation import sympy_conditions
+from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_sides
 from dpverify.symbolic.rules import CATALOGUE
 from dpverify.symbolic.rules.base import (
     Condition,
@@ -266,4 +270,63 @@ def _condition_text(condition: Condition) -> str:
         f"{text_of(condition.expr)} is an integer"
         if isinstance(condition, IsInteger)
         else condition_text(condition)
+    )
+
+
+LINE_EFFORT = 1_500  # goals for one line
+MOST_LINES = 5
+MOST_TRIED = 40  # lines from rules that are tried
+TEST_POINTS = 40
+RELATIONS: dict[str | None, Any] = {
+    "<=": "<=",
+    "<": "<=",
+    ">=": ">=",
+    ">": ">=",
+    "=": "=",
+}
+
+
+def next_lines(statement: Statement, chain: Derivation) -> list[str]:
+    """Return next lines of a chain, first those from which the printed side is proved to follow.
+
+    A line is left out if the printed side does not follow from it at a point of the domain.
+    """
+    _, right = sympy_sides(statement)
+    relation = RELATIONS.get(statement.relation)
+    if statement.rhs is None or relation is None:
+        return []
+    if _proves(statement, chain.last):
+        return [f"{relation} {to_text(statement.rhs)}"]
+    symbols = sorted(
+        {
+            s
+            for side in (chain.last, right)
+            for s in side.free_symbols
+            if s.name in chain.variables
+        },
+        key=str,
+    )
+    setting = Setting(chain.variables, symbols, chain.assumptions, TEST_POINTS, 0)
+    closing: list[str] = []
+    others: list[str] = []
+    for suggestion in islice(suggestions(chain.last, relation), MOST_TRIED):
+        if evaluate_step(suggestion.expr, right, relation, setting).violation:
+            continue
+        line = f"{relation} {text_of(suggestion.expr)}      by {suggestion.match.rule}"
+        follows = len(closing) < MOST_LINES and _proves(statement, suggestion.expr)
+        (closing if follows else others).append(
+            f"{line}      # then the claim follows" if follows else line
+        )
+    return [*closing, *others][:MOST_LINES]
+
+
+def _proves(statement: Statement, left: Any) -> bool:
+    """Test whether a search proves that the printed side follows from an expression."""
+    try:
+        lhs = parse(text_of(left))
+    except (FormulaError, ValueError):
+        return False
+    return (
+        prove(replace(statement, lhs=lhs, quantity=None), LINE_EFFORT).certificate
+        is not None
     )

@@ -1,23 +1,17 @@
-"""Letters and functions of a text proof: their symbols, their conditions, and the ranges of sample points.
-
-A chain declares the letters that it contains, and the functions of the paper with their definitions.
-"""
+"""Letters of a text proof: their symbols, their conditions, and the ranges of sample points."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import sympy
-from sympy.core.function import AppliedUndef
 
 from dpverify.ledger.formula import (
     Bin,
-    Call,
     Compare,
-    Formula,
     Name,
     Num,
     free_names,
@@ -25,30 +19,20 @@ from dpverify.ledger.formula import (
     parse_relation,
     walk,
 )
-from dpverify.ledger.proofs.book import LAWS
-from dpverify.ledger.statements import Statement
+from dpverify.ledger.proof_book import LAWS
 from dpverify.ledger.vocabulary import Domain, parse_domain
-from dpverify.symbolic.derive.define import fixed_names
-from dpverify.symbolic.derive.preparation import range_names
-from dpverify.symbolic.derive.steps import Cases, Derivation, Link
 from dpverify.symbolic.elaborate.formulas import Abbreviations
+from dpverify.symbolic.expressions.evaluation import AnyFunction
 from dpverify.symbolic.expressions.ranges import (
-    AnyFunction,
     AnyVector,
     BoundedVector,
     FromPremises,
-    FunctionOf,
     GaussianNorm,
     Range,
     SetBits,
     Variable,
 )
-from dpverify.symbolic.expressions.translation import (
-    symbol_for,
-    sympy_sides,
-    to_relations,
-    to_sympy,
-)
+from dpverify.symbolic.expressions.translation import symbol_for, to_relations, to_sympy
 
 # width of a range without an end; sums with more terms would cost too much
 RANGE_WIDTH = 60
@@ -184,8 +168,8 @@ def sample_ranges(
     }
     while waiting := [name for name in domains if name not in ranges]:
         known = ranges.keys() | set(drawn)
-        # Take the letter with the fewest unknown ends. This also breaks a cycle of
-        # conditions.
+        # Take the letter with the fewest unknown ends.
+        # This also breaks a cycle of conditions.
         unknown = {
             n: sum(not _names(value) <= known for _, value in ends[n]) for n in waiting
         }
@@ -297,129 +281,3 @@ def read_conditions(
 ) -> list[Compare]:
     """Parse conditions, and expand their abbreviations."""
     return [abbreviations.expanded(parse_relation(text)) for text in texts]
-
-
-def function_symbols(statement: Statement) -> dict[str, Any]:
-    """Return the functions that the paper declares, by name."""
-    return {name: sympy.Function(name, real=True) for name in statement.functions}
-
-
-def letters_in_definitions(
-    statement: Statement, formulas: Iterable[Formula]
-) -> frozenset[str]:
-    """Return letters that functions in formulas depend on without showing them: momentum(t) depends on alpha."""
-    names = {
-        part.name
-        for formula in formulas
-        for part in walk(formula)
-        if isinstance(part, Call)
-    }
-    applied = [
-        sympy.Function(name)(0) for name in sorted(names & statement.functions.keys())
-    ]
-    return fixed_names(statement, *applied) - statement.functions.keys()
-
-
-def with_functions(derivation: Derivation, statement: Statement) -> Derivation:
-    """Declare the paper's functions in a chain, and before them the functions in their definitions."""
-    values: dict[str, Variable] = {}
-    for name in sorted(_functions(derivation) & statement.functions.keys()):
-        _declare(name, statement, values)
-    undefined = {
-        name: variable
-        for name, variable in derivation.variables.items()
-        if name not in values
-    }
-    return replace(derivation, variables={**undefined, **values})
-
-
-def without_unused_letters(derivation: Derivation) -> Derivation:
-    """Return the chain without letters that neither it nor a premise has, and without conditions on such letters."""
-    names = _names_in(derivation.start)
-    for expr in _expressions(derivation.steps):
-        names |= _names_in(expr)
-    for premise in derivation.premises.values():
-        names |= _names_in(premise.lhs) | _names_in(premise.rhs)
-        names |= {
-            n
-            for condition in premise.conditions
-            for part in condition.expressions()
-            for n in _names_in(part)
-        }
-    assumptions = tuple(a for a in derivation.assumptions if _names_in(a) <= names)
-    todo = list(names & derivation.variables.keys())
-    while todo:
-        needed = (
-            range_names(derivation.variables[todo.pop()])
-            & derivation.variables.keys() - names
-        )
-        names |= needed
-        todo += needed
-    variables = {
-        name: variable
-        for name, variable in derivation.variables.items()
-        if name in names
-    }
-    return replace(derivation, assumptions=assumptions, variables=variables)
-
-
-def _declare(name: str, statement: Statement, values: dict[str, Variable]) -> None:
-    if name in values:
-        return
-    parts = {part: statement.definition(name, part) for part in ("", "start", "step")}
-    sides = {
-        part: sympy_sides(meaning.statement)
-        for part, meaning in parts.items()
-        if meaning is not None
-    }
-    for _, right in sides.values():
-        for inner in sorted(_applied(right) - {name}):
-            if inner in statement.functions:
-                _declare(inner, statement, values)
-    values[name] = AnyFunction(statement.functions[name].arity)
-    if "" in sides:
-        left, right = sides[""]
-        values[name] = FunctionOf(name, left.args, right)
-    elif {"start", "step"} <= sides.keys():
-        (first,) = sides["start"][0].args
-        (at,) = sides["step"][0].args
-        value = sympy.Piecewise(
-            (sides["start"][1], sympy.Le(sympy.Symbol(at.name), first)),
-            (sides["step"][1], True),
-        )
-        values[name] = FunctionOf(name, (at,), value)
-
-
-def _functions(derivation: Derivation) -> set[str]:
-    """Return the names of the functions in a chain and in its premises."""
-    names = _applied(derivation.start)
-    for expr in _expressions(derivation.steps):
-        names |= _applied(expr)
-    for premise in derivation.premises.values():
-        names |= _applied(premise.lhs) | _applied(premise.rhs)
-    return names
-
-
-def _expressions(links: tuple[Link, ...]) -> Iterator[Any]:
-    for link in links:
-        yield link.expr
-        if isinstance(link, Cases):
-            for case in link.cases:
-                yield from _expressions(case.steps)
-        else:
-            yield from link.where.values()
-
-
-def _names_in(expr: Any) -> set[str]:
-    if isinstance(expr, sympy.core.function.FunctionClass):
-        return {str(expr)}
-    free = sympy.sympify(expr).free_symbols
-    return {symbol.name for symbol in free} | _applied(expr)
-
-
-def _applied(expr: Any) -> set[str]:
-    if isinstance(expr, sympy.Lambda):
-        expr = expr.expr
-    if isinstance(expr, sympy.core.function.FunctionClass):
-        return set()
-    return {str(part.func) for part in sympy.sympify(expr).atoms(AppliedUndef)}

@@ -1,23 +1,17 @@
-"""Build the chain of a proof or lemma from its text in the records.
-
-``InductionParts`` builds the base and the step of an induction, with their conditions and ends. A division with
-remainder is written as ``T = epochs*N + rest``.
-"""
+"""Build the chain of a proof or lemma from its text in the records."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import sympy
 
 from dpverify.ledger.errors import suggest
 from dpverify.ledger.formula import Compare, FormulaError, free_names
-from dpverify.ledger.proofs.book import Lemma, Proof, ProofBook
-from dpverify.ledger.proofs.chains import (
-    HYPOTHESIS,
+from dpverify.ledger.proof_book import Lemma, Proof, ProofBook
+from dpverify.ledger.proof_chains import (
     INDUCTION,
     Chain,
     ChainLine,
@@ -27,37 +21,35 @@ from dpverify.ledger.proofs.chains import (
 )
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Domain, parse_domain
-from dpverify.symbolic.derive.cited import cite
+from dpverify.symbolic.derive.cited import cite, refer
 from dpverify.symbolic.derive.define import (
     cite_fact,
     define,
     hidden_letters,
     quantity_formula,
-    refer,
 )
-from dpverify.symbolic.derive.integers import Hypothesis, by_induction, divided
-from dpverify.symbolic.derive.steps import (
-    Case,
-    Cases,
-    Derivation,
-    Division,
-    Link,
-    Premise,
-    Step,
+from dpverify.symbolic.derive.integers import by_induction, divided
+from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Link, Premise, Step
+from dpverify.symbolic.elaborate.candidates import QUANTITY
+from dpverify.symbolic.elaborate.declarations import (
+    all_conditions,
+    function_symbols,
+    letters_in_definitions,
+    local_letters,
+    with_functions,
+    without_conditions,
 )
 from dpverify.symbolic.elaborate.formulas import Abbreviations, ProofError, with_guards
+from dpverify.symbolic.elaborate.induction import InductionParts, read_division
 from dpverify.symbolic.elaborate.letters import (
     Letters,
-    function_symbols,
     is_nonnumeric,
-    letters_in_definitions,
     letters_of,
     read_conditions,
     sample_ranges,
     with_declared,
-    with_functions,
 )
-from dpverify.symbolic.elaborate.steps import QUANTITY, Elaborator
+from dpverify.symbolic.elaborate.steps import Elaborator
 from dpverify.symbolic.expressions.ranges import SetBits
 from dpverify.symbolic.expressions.translation import (
     sympy_conditions,
@@ -65,108 +57,6 @@ from dpverify.symbolic.expressions.translation import (
     to_relations,
 )
 from dpverify.symbolic.rules import CATALOGUE
-
-_NAME = "[A-Za-z][A-Za-z0-9_]*"
-_DIVISION = re.compile(
-    rf"(?P<letter>{_NAME}) = (?P<quotient>{_NAME})\*(?P<by>{_NAME}) \+ (?P<rest>{_NAME})"
-    rf"(?:, (?P=quotient) >= (?P<least>\d+))?(?:, (?P=rest) >= (?P<first>\d+))?"
-)
-
-
-def read_division(text: str) -> Division | None:
-    """Read a division. Return None for an empty text, and raise a `ValueError` for any other form."""
-    if not text:
-        return None
-    match = _DIVISION.fullmatch(" ".join(text.split()))
-    if match is None:
-        raise ValueError(
-            f"a division is written as T = epochs*N + rest, or T = epochs*N + rest, epochs >= 1: {text}"
-        )
-    letter, by, quotient, rest = (
-        match[name] for name in ("letter", "by", "quotient", "rest")
-    )
-    return Division(
-        letter,
-        by,
-        quotient,
-        rest,
-        first=int(match["first"] or 0),
-        least_quotient=int(match["least"] or 0),
-    )
-
-
-LAST = "upto"  # the argument with the last number of an induction
-
-
-@dataclass(frozen=True)
-class InductionParts:
-    """An induction on an integer letter from a first number on, or up to a last one."""
-
-    letter: Any
-    first: Any
-    last: Any  # None if the letter has no upper bound
-    hypothesis: Hypothesis
-
-    @staticmethod
-    def read(
-        elaborator: Elaborator, old: Any, new: Any, line: ChainLine
-    ) -> InductionParts:
-        """Read the reason of a line that an induction proves: ``induction(t = 0)``, or also with ``upto = k``."""
-        assert line.reason is not None
-        values = {argument.name: argument.value for argument in line.reason.arguments}
-        last = values.pop(LAST, None)
-        if len(values) != 1 or not values.keys() <= elaborator.letters.symbols.keys():
-            raise elaborator.error(
-                line,
-                "an induction names its letter and the first number: induction(t = 0)",
-            )
-        ((name, first),) = values.items()
-        letter = elaborator.letters.symbols[name]
-        end = None if last is None else elaborator.expr(line, last)
-        hypothesis = Hypothesis(old, line.relation, new, letter=letter)
-        return InductionParts(letter, elaborator.expr(line, first), end, hypothesis)
-
-    def sides(self, value: Any) -> tuple[Any, Any]:
-        """Return the first and the last expression of a part."""
-        return self.hypothesis.sides(value)
-
-    def base(self, elaborator: Elaborator) -> Elaborator:
-        """Return the elaborator of the base, which does not have the letter."""
-        inside = self._without_conditions(elaborator, "base")
-        symbols = {
-            name: s for name, s in inside.letters.symbols.items() if s != self.letter
-        }
-        return replace(inside, letters=replace(inside.letters, symbols=symbols))
-
-    def step(self, elaborator: Elaborator) -> Elaborator:
-        """Return the elaborator of the step, which has the hypothesis."""
-        inside = self._without_conditions(elaborator, "step")
-        below = (
-            ()
-            if self.last is None
-            else (sympy.Le(self.letter + 1, self.last, evaluate=False),)
-        )
-        letters = replace(
-            inside.letters, conditions=(*inside.letters.conditions, *below)
-        )
-        return replace(
-            inside,
-            letters=letters,
-            premises={HYPOTHESIS: self.hypothesis},
-            hypothesis=self.hypothesis,
-        )
-
-    def _without_conditions(self, elaborator: Elaborator, part: str) -> Elaborator:
-        """Return the elaborator without premises and without the claim's conditions on the letter."""
-        conditions = [
-            c
-            for c in elaborator.letters.conditions
-            if self.letter not in c.free_symbols
-        ]
-        letters = replace(elaborator.letters, conditions=tuple(conditions))
-        return replace(
-            elaborator, name=f"{elaborator.name}, {part}", letters=letters, premises={}
-        )
 
 
 def derivation_of(statement: Statement) -> Derivation:
@@ -204,12 +94,12 @@ class _Builder:
         try:
             division = read_division(proof.divide)
             statement = divided(
-                _without_conditions(self.statement, proof.unused), division
+                without_conditions(self.statement, proof.unused), division
             )
             letters, shared = self._letters(statement, proof)
         except (FormulaError, ValueError) as error:
             raise ProofError(name, 0, "", _rule(error)) from None
-        local = (*shared, *_local_letters(letters, proof.letters))
+        local = (*shared, *local_letters(letters, proof.letters))
         derivation = with_guards(
             self._chain(name, parse_chain(proof.chain), letters, local), statement
         )
@@ -256,7 +146,7 @@ class _Builder:
             symbols["left"] = meaning.formula
         points = read_conditions(proof.points, abbreviations)
         variables = sample_ranges(
-            domains, _all_conditions(domains, requires), symbols, points=points
+            domains, all_conditions(domains, requires), symbols, points=points
         )
         conditions = (
             *sympy_conditions(statement),
@@ -498,36 +388,6 @@ class _Builder:
         if reason.kind == "fact":
             return cite_fact(self.statement, reason.name, **given)
         return cite(self.lemma(reason.name), letter, **given)
-
-
-def _without_conditions(statement: Statement, unused: list[str]) -> Statement:
-    """Return the statement without its conditions on some letters."""
-    if unknown := sorted(set(unused) - statement.domains.keys()):
-        raise ValueError(
-            f"unused: the claim has no letter {unknown[0]}{suggest(unknown[0], statement.domains)}"
-        )
-
-    def used(conditions: tuple[Compare, ...]) -> tuple[Compare, ...]:
-        return tuple(one for one in conditions if free_names(one).isdisjoint(unused))
-
-    domains = {
-        name: replace(one, constraints=used(one.constraints))
-        for name, one in statement.domains.items()
-    }
-    return replace(statement, requires=used(statement.requires), domains=domains)
-
-
-def _all_conditions(
-    domains: Mapping[str, Domain], requires: Iterable[Compare]
-) -> list[Compare]:
-    return [*(c for domain in domains.values() for c in domain.constraints), *requires]
-
-
-def _local_letters(letters: Letters, names: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the letters that only the proof has, except functions that list set bits."""
-    return tuple(
-        name for name in names if not isinstance(letters.variables[name], SetBits)
-    )
 
 
 def _names(expr: Any) -> set[str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from itertools import islice
 from typing import Any
 
 import sympy
@@ -13,58 +12,38 @@ from sympy.core.function import AppliedUndef
 
 from dpverify.ledger.errors import suggest
 from dpverify.ledger.formula import FormulaError, parse_relation, to_text
-from dpverify.ledger.proofs.book import GivenPremise
-from dpverify.ledger.proofs.chains import HERE, HYPOTHESIS, ChainLine, Reason
-from dpverify.symbolic.certify.certificates import certify_chain
+from dpverify.ledger.proof_book import GivenPremise
+from dpverify.ledger.proof_chains import HERE, HYPOTHESIS, ChainLine, Reason
 from dpverify.symbolic.derive.cited import DerivedPremise
 from dpverify.symbolic.derive.integers import Hypothesis
 from dpverify.symbolic.derive.setting import Setting, evaluate_step
-from dpverify.symbolic.derive.steps import (
-    ALGEBRA,
-    PREMISE,
-    Derivation,
-    DerivationError,
-    Link,
-    Premise,
-    Step,
+from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Premise, Step
+from dpverify.symbolic.elaborate.candidates import (
+    QUANTITY,
+    InstanceSearch,
+    context_if_needed,
+    is_at,
+    same_letters,
+    vector_for_number,
 )
 from dpverify.symbolic.elaborate.formulas import ProofError, text_of
-from dpverify.symbolic.elaborate.letters import (
-    Letters,
-    read_conditions,
-    without_unused_letters,
-)
-from dpverify.symbolic.elaborate.unification import Where, differences, unify
-from dpverify.symbolic.exact.numbers import EvaluationError
+from dpverify.symbolic.elaborate.letters import Letters, read_conditions
+from dpverify.symbolic.elaborate.unification import Where, differences
 from dpverify.symbolic.expressions.functions import HOLE
-from dpverify.symbolic.expressions.ranges import AnyVector, FromPremises, Range
+from dpverify.symbolic.expressions.ranges import FromPremises
 from dpverify.symbolic.expressions.translation import to_relations
-from dpverify.symbolic.prove.equality import are_equal
-from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE
-from dpverify.symbolic.rules.base import Holds, Instance, Relation, Rule, substitute
+from dpverify.symbolic.rules.base import Holds, Instance, Relation, Rule
 
-# the argument of a citation that names what a record measures, or a lemma's start
-QUANTITY = "quantity"
 # number of points at which a line that cannot be read as a step is evaluated
 POINTS = 60
-# largest number of instances of a rule that are compared by their conditions
-MOST_CANDIDATES = 12
 
 Cite = Callable[[Reason, Mapping[str, Any]], Premise]
 """``cite(reason, where)``: the premise that a line cites, with its letters replaced as in ``where``."""
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """An instance of a rule or of a premise that fits a line, and its place."""
-
-    where: Where
-    context: Any
-
-
 @dataclass
-class Elaborator:
+class Elaborator(InstanceSearch):
     """Turns the lines of one chain into steps, and collects the premises that they cite."""
 
     name: str  # name of the proof or lemma
@@ -127,30 +106,6 @@ class Elaborator:
         if not reason.kind and reason.name not in self.cited_names:
             raise self.error(line, self._unknown(reason.name, old, new, line.relation))
         return self._by_premise(reason, given, context, old, new, line)
-
-    def derivation(
-        self,
-        start: Any,
-        steps: tuple[Link, ...],
-        local: tuple[str, ...],
-        *,
-        drop_unused: bool = False,
-    ) -> Derivation:
-        """Return the chain of these steps.
-
-        With ``drop_unused`` it has no conditions on letters that it does not contain.
-        """
-        made = Derivation(
-            self.name,
-            "ours",
-            self.letters.variables,
-            self.letters.conditions,
-            start,
-            steps,
-            self.premises,
-            local,
-        )
-        return without_unused_letters(made) if drop_unused else made
 
     def with_conditions(self, conditions: Iterable[Any]) -> Elaborator:
         """Return the elaborator for the lines of a case with more conditions. Both share the collected premises."""
@@ -234,7 +189,7 @@ class Elaborator:
                 line, f"the rule {rule.name} has no letter {wrong[0]}; it has {known}"
             )
         sides = Instance(rule.sides.lhs, rule.sides.relation, rule.sides.rhs)
-        candidate = self._best_candidate(
+        candidate = self.best_candidate(
             sides, rule.variables, given, context, old, new, line, rule
         )
         if candidate is None:
@@ -250,7 +205,7 @@ class Elaborator:
                 )
             raise self.error(line, self._no_instance(rule, given))
         if context is None:
-            context = _context_if_needed(
+            context = context_if_needed(
                 rule.instance(candidate.where), candidate.context, old, new
             )
         return Step(
@@ -300,7 +255,7 @@ class Elaborator:
                     line,
                     f"the lemma {reason.name} has no letter {wrong[0]}; it has {letters}",
                 )
-            if vector := self._vector_for_number(plain, given):
+            if vector := vector_for_number(self.letters, plain, given):
                 raise self.error(
                     line,
                     f"{given[vector]} is a vector, and {vector} of {reason.name} is a number",
@@ -315,7 +270,7 @@ class Elaborator:
                 unchanged = {
                     n: self.letters.symbols[n] for n in names - unknown - given.keys()
                 }
-                candidate = self._best_candidate(
+                candidate = self.best_candidate(
                     plain, names, {**unchanged, **given}, context, old, new, line, None
                 )
                 if candidate is None:
@@ -325,7 +280,7 @@ class Elaborator:
                 where = {n: candidate.where[n] for n in sorted(unknown)} | given
             # an unchanged letter is the proof's, whatever the lemma assumes of it
             if not reason.kind:
-                where = {**self._same_letters(plain, where), **where}
+                where = {**same_letters(self.letters, plain, where), **where}
             if of_function:  # the equation holds at all arguments
                 return self.premise_step(
                     _name_of(reason, {}), plain, context, old, new, line, where
@@ -382,142 +337,15 @@ class Elaborator:
         if context is None:
             context = next(
                 (
-                    _context_if_needed(instance, d.context, old, new)
+                    context_if_needed(instance, d.context, old, new)
                     for d in differences(old, new)
-                    if _is_at(instance, d.old, d.new)
+                    if is_at(instance, d.old, d.new)
                 ),
                 None,
             )
         return Step(
             new, line.relation, PREMISE, dict(where or {}), (name,), line.note, context
         )
-
-    def _vector_for_number(self, plain: Premise, given: Mapping[str, Any]) -> str:
-        """Return the first letter of a lemma that is a number and is replaced by a vector, or an empty text."""
-        numbers = set[str]()
-        if isinstance(plain, DerivedPremise) and plain.derivation is not None:
-            numbers = {
-                name
-                for name, kind in plain.derivation.variables.items()
-                if isinstance(kind, Range)
-            }
-        vectors = {
-            name
-            for name, kind in self.letters.variables.items()
-            if isinstance(kind, AnyVector)
-        }
-        letters = {
-            name: value.name
-            for name, value in given.items()
-            if isinstance(value, sympy.Symbol)
-        }
-        return next(
-            (
-                name
-                for name in letters
-                if name in numbers | {QUANTITY} and letters[name] in vectors
-            ),
-            "",
-        )
-
-    def _same_letters(self, plain: Premise, where: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the proof's letters for letters of a lemma with the same names but other assumptions."""
-        symbols = {
-            symbol for side in (plain.lhs, plain.rhs) for symbol in side.free_symbols
-        }
-        letters = self.letters.symbols
-        return {
-            s.name: letters[s.name]
-            for s in symbols
-            if s.name not in where and letters.get(s.name, s) != s
-        }
-
-    def _best_candidate(
-        self,
-        sides: Instance,
-        names: frozenset[str],
-        given: dict[str, Any],
-        context: Any,
-        old: Any,
-        new: Any,
-        line: ChainLine,
-        rule: Rule | None,
-    ) -> Candidate | None:
-        """Return the instance that fits.
-
-        Of several, return one that justifies the step or whose conditions are proven.
-        """
-        candidates = list(
-            islice(_candidates(sides, names, given, context, old, new), MOST_CANDIDATES)
-        )
-        if not candidates and rule is not None:
-            candidates = list(
-                islice(
-                    self._one_sided_candidates(sides, names, given, context, old, new),
-                    1,
-                )
-            )
-        if len(candidates) < 2 or rule is None:
-            return candidates[0] if candidates else None
-        for candidate in candidates:
-            if self._is_certified(old, new, line.relation, rule.name, candidate):
-                return candidate
-        facts = Facts().assume(self.letters.conditions)
-        # The step may follow from a lemma that the proof lists as known, so the rule's
-        # conditions decide.
-        for candidate in candidates:
-            conditions = rule.instance(candidate.where).conditions
-            if all(
-                condition.is_met(facts, self.letters.variables)
-                for condition in conditions
-            ):
-                return candidate
-        return candidates[0]
-
-    def _is_certified(
-        self, old: Any, new: Any, relation: Relation, rule: str, candidate: Candidate
-    ) -> bool:
-        """Test whether a step by an instance of a rule has a certificate by itself."""
-        step = Step(
-            new, relation, rule, dict(candidate.where), context=candidate.context
-        )
-        try:
-            return certify_chain(self.derivation(old, (step,), ())).data is not None
-        except (
-            DerivationError,
-            EvaluationError,
-        ):  # letters that only later lines explain
-            return False
-
-    def _one_sided_candidates(
-        self,
-        sides: Instance,
-        names: frozenset[str],
-        given: dict[str, Any],
-        context: Any,
-        old: Any,
-        new: Any,
-    ) -> Iterator[Candidate]:
-        """Yield instances with one side in one expression, whose other side there gives the other expression.
-
-        This finds a rule whose other side is not visible because it was multiplied out.
-        """
-        facts = Facts().assume(self.letters.conditions)
-        for whole, other in ((old, new), (new, old)):
-            for part in dict.fromkeys(sympy.preorder_traversal(whole)):
-                if part.is_Atom or isinstance(part, sympy.Tuple):
-                    continue
-                around = whole.xreplace({part: HOLE}) if context is None else context
-                for held, put in ((sides.lhs, sides.rhs), (sides.rhs, sides.lhs)):
-                    for where in unify(held, part, given, names):
-                        if where.keys() < names:
-                            continue
-                        if are_equal(
-                            around.xreplace({HOLE: substitute(put, where)}),
-                            other,
-                            facts,
-                        ):
-                            yield Candidate(where, around)
 
     def _no_instance(self, rule: Rule, given: Mapping[str, Any]) -> str:
         missing = ", ".join(sorted(rule.variables - given.keys()))
@@ -534,65 +362,6 @@ class Elaborator:
         parts += [f"similar names: {', '.join(near)}"] if near else []
         parts += [f"rules that fit: {', '.join(fitting)}"] if fitting else []
         return "; ".join(parts)
-
-    def fitting(self, old: Any, new: Any, relation: Relation) -> list[str]:
-        """Return the rules, except a plain comparison, with an instance that leads from one expression to the other."""
-        names = []
-        for rule in CATALOGUE.values():
-            if rule.name == "order" or (relation == "=" and rule.sides.relation != "="):
-                continue
-            try:
-                candidates = islice(
-                    _candidates(rule.sides, rule.variables, {}, None, old, new), 3
-                )
-                if any(
-                    self._is_certified(old, new, relation, rule.name, candidate)
-                    for candidate in candidates
-                ):
-                    names.append(rule.name)
-            except (
-                ArithmeticError,
-                AttributeError,
-                RecursionError,
-                TypeError,
-                ValueError,
-            ):
-                continue  # a wrong instance may have no value
-        return names
-
-
-def _candidates(
-    sides: Instance,
-    names: frozenset[str],
-    given: Mapping[str, Any],
-    context: Any,
-    old: Any,
-    new: Any,
-) -> Iterator[Candidate]:
-    """Yield the instances whose two sides are the parts of two expressions at one place."""
-    seen: list[Candidate] = []
-    for difference in differences(old, new):
-        if context is not None and difference.context != context:
-            continue
-        for first, second in ((sides.lhs, sides.rhs), (sides.rhs, sides.lhs)):
-            for half in unify(first, difference.old, given, names):
-                for where in unify(second, difference.new, half, names):
-                    one = Candidate(where, difference.context)
-                    if where.keys() >= names and one not in seen:
-                        seen.append(one)
-                        yield one
-
-
-def _context_if_needed(instance: Instance, context: Any, old: Any, new: Any) -> Any:
-    """Return the place of a step, or None if the step replaces one side by the other everywhere."""
-    for held, put in ((instance.lhs, instance.rhs), (instance.rhs, instance.lhs)):
-        if not held.is_Rational and old.has(held) and old.xreplace({held: put}) == new:
-            return None
-    return context
-
-
-def _is_at(instance: Instance, old: Any, new: Any) -> bool:
-    return (instance.lhs, instance.rhs) in {(old, new), (new, old)}
 
 
 def _indices(*expressions: Any) -> dict[str, Any]:

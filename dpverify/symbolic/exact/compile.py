@@ -24,9 +24,10 @@ from dpverify.ledger.formula import (
     free_names,
     walk,
 )
-from dpverify.symbolic.calculus.extrema import ExtremumValue
-from dpverify.symbolic.calculus.integrals import IntegralValue
 from dpverify.symbolic.exact import elementary, privacy_curves
+from dpverify.symbolic.exact.extrema import ExtremumValue
+from dpverify.symbolic.exact.growth import growth
+from dpverify.symbolic.exact.integrals import IntegralValue
 from dpverify.symbolic.exact.numbers import (
     MAX_BITS,
     OO,
@@ -43,7 +44,7 @@ from dpverify.symbolic.exact.numbers import (
     to_value,
     working_precision,
 )
-from dpverify.symbolic.exact.series import Series, growth
+from dpverify.symbolic.exact.series import Series
 from dpverify.symbolic.exact.sums import (
     Closure,
     Env,

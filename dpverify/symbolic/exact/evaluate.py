@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from flint import arb, ctx, fmpq
 
+from dpverify.ledger.check_results import Number
 from dpverify.ledger.formula import Compare, Formula
-from dpverify.ledger.results import Number
 from dpverify.symbolic.exact.compile import compile_formula, compile_relation
 from dpverify.symbolic.exact.numbers import (
     MAX_BITS,

@@ -161,8 +161,8 @@ class WorkLimitError(UnsupportedError):
 class Meter:
     """A limit of work, and how much of it is left."""
 
-    # number of meters opened in this process; a new one invalidates cached neighbouring
-    # values
+    # number of meters opened in this process; a new
+    # one invalidates cached neighbouring values
     opened = 0
 
     def __init__(self, limit: int) -> None:

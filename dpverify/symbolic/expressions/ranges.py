@@ -1,8 +1,8 @@
-"""Declarations of a derivation's variables: numbers in a range, vectors, random variables, set bits, or functions.
+"""Declarations of a derivation's variables: numbers in a range, vectors, random variables, and set bits.
 
 A declaration draws a value at a sample point, computed exactly from the numbers drawn before it. Rules test the
 declaration: Jensen applies to any random variable, but the law of a Gaussian norm applies only to a variable that is
-declared as a Gaussian norm. A function of integers is arbitrary or computed by a formula.
+declared as a Gaussian norm. Declarations of functions are in ``evaluation``.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from dpverify.symbolic.exact.numbers import (
     to_ball,
     to_exact,
     to_fraction,
-    to_value,
 )
-from dpverify.symbolic.expressions.translation import compile_expr
+from dpverify.symbolic.expressions.evaluation import compile_expr, numbers_of
 
 
 class Declared(Protocol):
@@ -83,8 +82,8 @@ class Vector(Datum):
 class AnyVector:
     """Declares a symbol to be an arbitrary vector, or an arbitrary random variable with finite moments."""
 
-    # number of entries of a sample vector; vectors that are added must have the same
-    # length
+    # number of entries of a sample vector; vectors
+    # that are added must have the same length
     length: int = 3
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Vector:
@@ -188,14 +187,6 @@ class SetBits:
         return _Positions(
             tuple(i for i in range(value.bit_length()) if value >> i & 1), value
         )
-
-
-def numbers_of(point: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a point with its numbers converted to flint rationals or balls."""
-    return {
-        name: to_value(value) if isinstance(value, (Fraction, int, arb)) else value
-        for name, value in point.items()
-    }
 
 
 def shown(value: Any) -> str:
@@ -353,64 +344,3 @@ def _holds(test: Any, env: Mapping[str, Value]) -> bool:
         return test(dict(env)) is True
     except EvaluationError:
         return False
-
-
-@dataclass(frozen=True)
-class AnyFunction:
-    """Declares a function symbol to be an arbitrary function of integers, defined everywhere."""
-
-    arity: int = 1
-
-    def draw(self, rng: Random, point: Mapping[str, Any]) -> Datum:
-        """Return a function with small rational values that are equal for equal arguments."""
-        return _Drawn(rng.random())
-
-
-class _Drawn(Datum):
-    def __init__(self, seed: float) -> None:
-        self.seed = seed
-
-    def __call__(self, *args: Value) -> Value:
-        rng = Random(f"{self.seed} {_integers(args)}")
-        return fmpq(rng.randint(-9, 9), rng.choice((1, 2, 3)))
-
-
-@dataclass(frozen=True)
-class FunctionOf:
-    """Declares a function symbol to have the values of a formula, which may apply the function recursively."""
-
-    name: str
-    parameters: tuple[Any, ...]  # symbols for the integer arguments
-    value: Any
-
-    @property
-    def arity(self) -> int:
-        """Number of arguments."""
-        return len(self.parameters)
-
-    def draw(self, rng: Random, point: Mapping[str, Any]) -> Datum:
-        """Return the function. It uses the numbers and functions of the point that are drawn before it."""
-        return _Computed(self, numbers_of(point))
-
-
-class _Computed(Datum):
-    def __init__(self, function: FunctionOf, env: dict[str, Any]) -> None:
-        self.names = [parameter.name for parameter in function.parameters]
-        self.value = compile_expr(function.value)
-        self.env = env | {function.name: self}
-        self.cache: dict[tuple[int, ...], Value] = {}
-
-    def __call__(self, *args: Value) -> Value:
-        key = (int(ctx.prec), *_integers(args))
-        if key not in self.cache:
-            self.cache[key] = self.value(
-                self.env | dict(zip(self.names, args, strict=True)), int(ctx.prec)
-            )
-        return self.cache[key]
-
-
-def _integers(args: tuple[Value, ...]) -> tuple[int, ...]:
-    return tuple(
-        elementary.as_int("a function of whole numbers", f"argument {k}", a)
-        for k, a in enumerate(args, 1)
-    )

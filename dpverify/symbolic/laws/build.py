@@ -1,8 +1,7 @@
-"""Constructors of laws and of pairs of laws from the numbers in a formula."""
+"""Constructors of laws from the numbers in a formula."""
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from itertools import pairwise
 
@@ -13,7 +12,6 @@ from dpverify.symbolic.exact.numbers import (
     ONE,
     ZERO,
     DomainError,
-    UnsupportedError,
     Value,
     WorkLimitError,
     spend,
@@ -23,25 +21,21 @@ from dpverify.symbolic.exact.numbers import (
 from dpverify.symbolic.laws import law
 from dpverify.symbolic.laws.components import (
     Component,
-    DiscreteLaplace,
-    DiscreteNormal,
     Exponential,
-    Finite,
     Laplace,
     Normal,
     Uniform,
 )
+from dpverify.symbolic.laws.discrete import DiscreteLaplace, DiscreteNormal, Finite
 from dpverify.symbolic.laws.divergences import BITS
 from dpverify.symbolic.laws.law import (
     Law,
-    LawPair,
     as_line,
     check_positive,
     check_probability,
     line,
 )
 
-MOST_HISTOGRAMS = 100_000
 _PARTS_OF_AN_OUTCOME = 3000
 
 
@@ -189,136 +183,15 @@ def scaled(base: Law, factor: Value) -> Law:
 
 def repeated(base: Law, times: Value) -> Law:
     """Return the law of ``times`` independent numbers with the same law."""
-    return law.repeated(base, _at_least_1("repeated", "k", times))
+    return law.repeated(base, at_least_1("repeated", "k", times))
 
 
-def _at_least_1(function: str, name: str, value: Value) -> int:
+def at_least_1(function: str, name: str, value: Value) -> int:
+    """Return an integer of at least 1, or raise a DomainError."""
     count = elementary.as_int(function, name, value)
     if count < 1:
         raise DomainError(f"{function} needs {name} >= 1, got {count}.")
     return count
-
-
-def poisson_sampled(pair: LawPair, rate: Value) -> LawPair:
-    """Return the pair for Poisson sampling with a rate.
-
-    The neighbouring data sets are with the example and without it.
-    """
-    check_probability("the rate of poisson_sampled", rate)
-    return LawPair(law.mixture(rate, pair.first, pair.second), pair.second)
-
-
-def batch_sampled(pair: LawPair, size: Value, examples: Value) -> LawPair:
-    """Return the pair for a batch of b of n examples, drawn without replacement.
-
-    One example is replaced, and all others are equal to its replacement.
-    """
-    whole = _at_least_1("batch_sampled", "n", examples)
-    drawn = _at_least_1("batch_sampled", "b", size)
-    if drawn > whole:
-        raise DomainError(f"batch_sampled needs b <= n, got b={drawn} and n={whole}.")
-    return poisson_sampled(pair, fmpq(drawn, whole))
-
-
-def self_composed(pair: LawPair, times: Value) -> LawPair:
-    """Return the pair for ``times`` outputs of the mechanism on the same data."""
-    count = _at_least_1("self_composed", "k", times)
-    return LawPair(law.repeated(pair.first, count), law.repeated(pair.second, count))
-
-
-def joined(*pairs: LawPair) -> LawPair:
-    """Return the pair for the outputs of several mechanisms on the same data."""
-    return LawPair(
-        law.product(*(p.first for p in pairs)), law.product(*(p.second for p in pairs))
-    )
-
-
-def shuffled(pair: LawPair, others: Law, reports: Value) -> LawPair:
-    """Return the pair for a histogram of n reports: one report has a law of the pair, all others have another law.
-
-    Let R be the law of the others. If the one report has the law P, a histogram h is ``(sum of h_j*P(j)/R(j))/n`` times
-    as probable as under n reports of R. Answers with equal ratios are counted together, since the sum does not
-    distinguish them.
-    """
-    count = _at_least_1("shuffled", "n", reports)
-    masses = [
-        as_line(report).atoms(0, 0) for report in (pair.first, pair.second, others)
-    ]
-    if not all(
-        as_line(report).is_finite for report in (pair.first, pair.second, others)
-    ):
-        raise DomainError("shuffled needs reports with finitely many values.")
-    groups: list[tuple[Value, Value, Value]] = []
-    for point in sorted({*masses[0], *masses[1]} | set(masses[2])):
-        first, second, other = (mass.get(point, ZERO) for mass in masses)
-        if other == 0 and not (first == 0 and second == 0):
-            raise UnsupportedError(
-                "shuffled needs others who may report whatever the pair does."
-            )
-        if other != 0:
-            _add_to_group(groups, first, second, other)
-    size = math.comb(count + len(groups) - 1, len(groups) - 1)
-    if size > MOST_HISTOGRAMS:
-        raise WorkLimitError(
-            f"shuffled takes {size} histograms; at most {MOST_HISTOGRAMS} are summed."
-        )
-    spend(20 * size * len(groups))
-    with working_precision(BITS):
-        return _histograms(groups, count)
-
-
-def _add_to_group(
-    groups: list[tuple[Value, Value, Value]], first: Value, second: Value, other: Value
-) -> None:
-    """Merge an answer into the group with masses proportional to its own under the three laws, or start a group."""
-    for i, (a, b, c) in enumerate(groups):
-        times = c / other
-        if _same_ratio(a, first, times) and _same_ratio(b, second, times):
-            groups[i] = (a + first, b + second, c + other)
-            return
-    groups.append((first, second, other))
-
-
-def _same_ratio(total: Value, part: Value, times: Value) -> bool:
-    if isinstance(total, fmpq) and isinstance(part, fmpq) and isinstance(times, fmpq):
-        return bool(total == part * times)
-    difference = to_ball(total) - to_ball(part) * to_ball(times)
-    return bool(abs(difference) <= abs(to_ball(total)) * arb(2) ** -60)
-
-
-def _histograms(groups: list[tuple[Value, Value, Value]], count: int) -> LawPair:
-    ratios = [
-        (to_ball(first / other), to_ball(second / other))
-        for first, second, other in groups
-    ]
-    chances = [to_ball(other) for _, _, other in groups]
-    results: list[tuple[Value, Value]] = []
-    powers = [[arb(1)] for _ in chances]
-    for chance, column in zip(chances, powers, strict=True):
-        for i in range(1, count + 1):
-            column.append(column[-1] * chance / i)
-    # This is (n - 1)!: the n! of the histogram over the n of the formula. The radius
-    # covers the ratios of merged answers, which agree within 2**-60.
-    scale = arb(count).gamma() * arb(1, count * arb(2) ** -58)
-
-    def extend(group: int, left: int, product: arb, sums: tuple[arb, arb]) -> None:
-        first, second = ratios[group]
-        if group == len(groups) - 1:
-            weight = product * powers[group][left] * scale
-            results.append(
-                (weight * (sums[0] + left * first), weight * (sums[1] + left * second))
-            )
-            return
-        for used in range(left + 1):
-            totals = (sums[0] + used * first, sums[1] + used * second)
-            extend(group + 1, left - used, product * powers[group][used], totals)
-
-    extend(0, count, arb(1), (arb(0), arb(0)))
-    points = tuple(map(fmpq, range(len(results))))
-    laws = (
-        line(Finite(points, tuple(column))) for column in zip(*results, strict=True)
-    )
-    return LawPair(*laws)
 
 
 def above_threshold_law(
@@ -329,7 +202,7 @@ def above_threshold_law(
     All true answers except the last one are ``low``. Both noises are Laplace: ``threshold`` and ``query`` are their
     scales, and ``query`` may be 0.
     """
-    answers = _at_least_1("above_threshold_law", "k", count)
+    answers = at_least_1("above_threshold_law", "k", count)
     _check_points("above_threshold_law", answers + 1)
     check_positive("the scale of the threshold's noise", threshold)
     if query < 0:

@@ -1,7 +1,8 @@
 """The log ratio of two laws on intervals, and bounds on their tails.
 
 On an interval, these functions find where the log ratio of two continuous laws is monotone, its range, and its sign.
-Outside of the intervals and integers that are evaluated, they bound the remaining Renyi sum or integral.
+Outside of the intervals and integers that are evaluated, they bound the log ratio and the remaining Renyi sum or
+integral.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import NamedTuple
 from flint import arb
 
 from dpverify.symbolic.exact.numbers import OO, UnsupportedError, spend, to_ball
-from dpverify.symbolic.laws.components import LogDensity, whole
+from dpverify.symbolic.laws.components import LogDensity
+from dpverify.symbolic.laws.discrete import whole
 from dpverify.symbolic.laws.law import LineLaw
 
 _PARTS_OF_A_VALUE = 15
@@ -343,3 +345,49 @@ def _geometric(
 def up_to(bound: arb) -> arb:
     """Return a ball that contains the numbers from 0 to a bound."""
     return bound * arb(0.5, 0.5)
+
+
+def beyond(piece: RatioPiece, end: arb, side: int) -> arb:
+    """Return the largest log ratio beyond an end of the interval.
+
+    Assume that for each term of the first density there is a term of the second such that their ratio decreases
+    outwards. Then this ratio is largest at the end. The ratio of the sums is at most the largest of these ratios times
+    the number of terms of the first density.
+    """
+    bounds = []
+    for top in piece.tops:
+        changes = [top.minus(bottom) for bottom in piece.bottoms]
+        falling = [
+            change.at(end)
+            for change in changes
+            if change.c <= 0 and side * change.slope(end) <= 0
+        ]
+        if not falling:
+            if all(
+                change.c > 0 or (change.c == 0 and side * change.b > 0)
+                for change in changes
+            ):
+                return OO
+            raise UnsupportedError(
+                "the largest ratio of these two laws in their tails is not known."
+            )
+        bounds.append(min(falling, key=arb.mid))
+    inside = piece.at(end)
+    if len(piece.tops) == 1 or _all_parallel(piece):
+        return inside if _all_parallel(piece) else inside.union(bounds[0])
+    return inside.union(largest_of(bounds) + arb(len(bounds)).log())
+
+
+def _all_parallel(piece: RatioPiece) -> bool:
+    """Test whether the ratio is constant."""
+    base = piece.bottoms[0]
+    changes = [term.minus(base) for term in (*piece.tops, *piece.bottoms)]
+    return all(change.b == 0 and change.c == 0 for change in changes)
+
+
+def largest_of(values: list[arb]) -> arb:
+    """Return the largest of some values, which may be infinite."""
+    best = values[0]
+    for value in values[1:]:
+        best = value if value == OO else best if best == OO else best.max(value)
+    return best

@@ -18,7 +18,8 @@ from dpverify.symbolic.exact.numbers import (
     spend,
     to_ball,
 )
-from dpverify.symbolic.laws.components import Component, Finite, OnIntegers
+from dpverify.symbolic.laws.components import Component
+from dpverify.symbolic.laws.discrete import Finite, OnIntegers
 
 MOST_POINTS = 200_000
 _PARTS_OF_A_POINT = 16

@@ -20,20 +20,20 @@ from dpverify.symbolic.exact.numbers import (
 )
 from dpverify.symbolic.laws.components import (
     Component,
-    DiscreteLaplace,
-    DiscreteNormal,
-    Finite,
     Laplace,
     LogDensity,
     Normal,
     same,
 )
+from dpverify.symbolic.laws.discrete import DiscreteLaplace, DiscreteNormal, Finite
 from dpverify.symbolic.laws.intervals import (
     REACH,
     RatioCell,
     RatioPiece,
+    beyond,
     ends,
     joint,
+    largest_of,
     pieces,
     signed_cells,
     terms_at,
@@ -148,7 +148,7 @@ def max_divergence(first: LineLaw, second: LineLaw) -> Value:
             for point, mass in _balls(first.atoms(0, 0))
             if not is_zero(mass)
         ]
-        return _largest(ratios)
+        return largest_of(ratios)
     if first.is_discrete and second.is_finite:
         return OO
     if any(
@@ -170,8 +170,8 @@ def max_divergence(first: LineLaw, second: LineLaw) -> Value:
         best.append(_top_of(part))
         for side, end, outer in ((-1, part.left, low), (1, part.right, high)):
             if end == outer:
-                best.append(_beyond(part, end, side))
-    return _largest(best) + at_kinks
+                best.append(beyond(part, end, side))
+    return largest_of(best) + at_kinks
 
 
 def _top_of(piece: RatioPiece) -> arb:
@@ -193,52 +193,7 @@ def _top_of(piece: RatioPiece) -> arb:
         middle = ((left + right) / 2).mid()
         todo += [(left, middle), (middle, right)]
     cells = [piece.over(left, right)[0] for left, right in todo]
-    return _largest(best + [cell.lowest.union(cell.highest) for cell in cells])
-
-
-def _beyond(piece: RatioPiece, end: arb, side: int) -> arb:
-    """Return the largest log ratio beyond an end of the interval.
-
-    Assume that for each term of the first density there is a term of the second such that their ratio decreases
-    outwards. Then this ratio is largest at the end. The ratio of the sums is at most the largest of these ratios times
-    the number of terms of the first density.
-    """
-    bounds = []
-    for top in piece.tops:
-        changes = [top.minus(bottom) for bottom in piece.bottoms]
-        falling = [
-            change.at(end)
-            for change in changes
-            if change.c <= 0 and side * change.slope(end) <= 0
-        ]
-        if not falling:
-            if all(
-                change.c > 0 or (change.c == 0 and side * change.b > 0)
-                for change in changes
-            ):
-                return OO
-            raise UnsupportedError(
-                "the largest ratio of these two laws in their tails is not known."
-            )
-        bounds.append(min(falling, key=arb.mid))
-    inside = piece.at(end)
-    if len(piece.tops) == 1 or _all_parallel(piece):
-        return inside if _all_parallel(piece) else inside.union(bounds[0])
-    return inside.union(_largest(bounds) + arb(len(bounds)).log())
-
-
-def _all_parallel(piece: RatioPiece) -> bool:
-    """Test whether the ratio is constant."""
-    base = piece.bottoms[0]
-    changes = [term.minus(base) for term in (*piece.tops, *piece.bottoms)]
-    return all(change.b == 0 and change.c == 0 for change in changes)
-
-
-def _largest(values: list[arb]) -> arb:
-    best = values[0]
-    for value in values[1:]:
-        best = value if value == OO else best if best == OO else best.max(value)
-    return best
+    return largest_of(best + [cell.lowest.union(cell.highest) for cell in cells])
 
 
 def _closed_renyi(first: LineLaw, second: LineLaw, z: arb) -> arb | None:

@@ -27,7 +27,7 @@ from typing import NamedTuple
 from flint import arb, fmpz_poly
 
 from dpverify.symbolic.exact.numbers import UnsupportedError, WorkLimitError, spend
-from dpverify.symbolic.laws.components import whole
+from dpverify.symbolic.laws.discrete import whole
 
 MASS_BITS = 96  # bits of a probability
 # a tail of less than 2**-TAIL_BITS is moved to one point after each product

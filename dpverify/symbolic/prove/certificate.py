@@ -16,7 +16,7 @@ import sympy
 from flint import fmpq
 
 from dpverify.symbolic.exact.numbers import EvaluationError, to_ball, working_precision
-from dpverify.symbolic.expressions.translation import compile_expr
+from dpverify.symbolic.expressions.evaluation import compile_expr
 from dpverify.symbolic.prove.canonical import expanded, squares
 
 _MAX_PIVOTS = 300

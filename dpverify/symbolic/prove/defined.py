@@ -11,6 +11,11 @@ from typing import Any
 
 import sympy
 
+from dpverify.symbolic.expressions.evaluation import (
+    AnyFunction,
+    FunctionOf,
+    gaussian_integral,
+)
 from dpverify.symbolic.expressions.functions import (
     Binomial,
     Bit,
@@ -20,8 +25,7 @@ from dpverify.symbolic.expressions.functions import (
     Norm,
     PopCount,
 )
-from dpverify.symbolic.expressions.ranges import AnyFunction, FunctionOf, SetBits
-from dpverify.symbolic.expressions.translation import gaussian_integral
+from dpverify.symbolic.expressions.ranges import SetBits
 from dpverify.symbolic.prove.canonical import expanded
 from dpverify.symbolic.prove.facts import (
     Facts,

@@ -16,7 +16,7 @@ from typing import Any
 import sympy
 
 from dpverify.symbolic.exact.numbers import EvaluationError, Value, compare, to_value
-from dpverify.symbolic.expressions.translation import compile_expr, index_name
+from dpverify.symbolic.expressions.evaluation import compile_expr, index_name
 
 _BITS = 64
 _ZERO = to_value(0)

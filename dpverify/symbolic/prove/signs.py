@@ -14,9 +14,14 @@ from typing import Any
 import sympy
 
 from dpverify.symbolic.exact.numbers import EvaluationError
-from dpverify.symbolic.expressions.translation import compile_expr
-from dpverify.symbolic.prove.atoms import atoms_of, facts_about, facts_between
-from dpverify.symbolic.prove.canonical import common_denominator, expanded
+from dpverify.symbolic.expressions.evaluation import compile_expr
+from dpverify.symbolic.prove.canonical import (
+    atoms_of,
+    common_denominator,
+    expanded,
+    facts_about,
+    facts_between,
+)
 from dpverify.symbolic.prove.certificate import combine
 from dpverify.symbolic.prove.facts import (
     Facts,

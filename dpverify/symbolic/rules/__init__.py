@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from dpverify.symbolic.rules import bits, moments, scalars, sequences, sums
+from dpverify.symbolic.rules import functions, scalars, sequences, sums
 from dpverify.symbolic.rules.base import Condition, Instance, Rule
 
-_TOPICS = (scalars, sums, sequences, bits, moments)
+_TOPICS = (scalars, sums, sequences, functions)
 
 CATALOGUE: dict[str, Rule] = {
     rule.name: rule for topic in _TOPICS for rule in topic.RULES

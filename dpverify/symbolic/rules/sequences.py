@@ -17,7 +17,7 @@ from sympy import Dummy, Function, Integer, Lambda, Rational, Sum, Symbol, floor
 
 from dpverify.symbolic.expressions.functions import Binomial
 from dpverify.symbolic.expressions.ranges import Variable, integer, real
-from dpverify.symbolic.prove.equality import are_equal
+from dpverify.symbolic.prove.comparisons import are_equal
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules.base import (
     Condition,

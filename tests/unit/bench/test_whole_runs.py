@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from dpverify.bench import whole_runs
 from dpverify.bench.case import Usage, select
-from dpverify.bench.cases.verification import CASES, IN_TURN
-from dpverify.bench.measure import ONE_THREAD
-from dpverify.bench.whole_runs import (
+from dpverify.bench.cases import verification
+from dpverify.bench.cases.verification import (
+    CASES,
+    IN_TURN,
     ColdThenWarm,
     CommandError,
     VerifyRun,
@@ -21,6 +21,7 @@ from dpverify.bench.whole_runs import (
     read_results,
     run_python,
 )
+from dpverify.bench.measure import ONE_THREAD
 from dpverify.processes import usable_cores
 
 
@@ -42,7 +43,7 @@ def verify(
             folders.append(cache)
             return next(found)
 
-        monkeypatch.setattr(whole_runs, "verify", verified)
+        monkeypatch.setattr(verification, "verify", verified)
         return folders
 
     return stand_in
@@ -99,7 +100,7 @@ def test_the_warm_run_has_what_the_cold_one_left_and_the_next_cold_one_has_nothi
         (cache / f"kernel-{len(left)}").touch()
         return run(Usage(seconds=1.0))
 
-    monkeypatch.setattr(whole_runs, "verify", verified)
+    monkeypatch.setattr(verification, "verify", verified)
     runs = ColdThenWarm()
     for form in (runs.cold, runs.warm, runs.cold, runs.warm):
         form()
@@ -165,7 +166,7 @@ def test_commands_have_the_threads_of_a_prompt_this_package_and_the_folder_of_ke
     run_python("-c", look, cache=tmp_path)
     seen = json.loads((tmp_path / "seen").read_text())
     assert not set(ONE_THREAD) & set(seen)
-    assert seen[whole_runs.CACHE_VARIABLE] == str(tmp_path)
+    assert seen[verification.CACHE_VARIABLE] == str(tmp_path)
 
 
 def test_the_seconds_of_cores_of_a_command_count_the_processes_that_it_waited_for() -> (

@@ -12,15 +12,10 @@ import numpy as np
 import pytest
 
 from dpverify.calibrate import guarantee, run_calibrate
-from dpverify.calibrate.batches import (
-    BatchCalibration,
-    BatchRequest,
-    SrmRequest,
-    _row,
-    batch_summary,
-    calibrate_batches,
-)
+from dpverify.calibrate.batches import BatchRequest, SrmRequest, _row, calibrate_batches
 from dpverify.calibrate.by_name import request_for
+from dpverify.calibrate.records import BatchCalibration
+from dpverify.calibrate.tables import batch_summary
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.wang2019.accounting.runs import (
     BatchRun,

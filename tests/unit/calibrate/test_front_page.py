@@ -6,8 +6,7 @@ import math
 from pathlib import Path
 
 import dpverify as dv
-from dpverify.calibrate.batches import BatchCalibration
-from dpverify.calibrate.records import Calibration
+from dpverify.calibrate.records import BatchCalibration, Calibration
 from dpverify.report.pages.repository import read_front_page
 
 SPECS = Path(__file__).parents[3] / "specs"

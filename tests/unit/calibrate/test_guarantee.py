@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import dpverify as dv
-from dpverify.calibrate.batches import BatchCalibration
-from dpverify.calibrate.records import Calibration
+from dpverify.calibrate.records import BatchCalibration, Calibration
 from dpverify.kernels.check import ArgumentError
 from dpverify.privacy.accounting import steps_of_event
 from tests.for_each import for_each

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from dpverify.cli import audit as command
-from dpverify.cli import main
+from dpverify.cli import main, targets
 from dpverify.harness.run.backend import Backend
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import Store
@@ -100,14 +100,14 @@ def test_what_another_file_beside_it_changed_is_drawn_anew(
     mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.setattr(command, "MIN_SECONDS", 0.0)
-    target = command.find(f"{mine}:slow", None, None, 1e-5)
+    target = targets.find(f"{mine}:slow", None, None, 1e-5)
     mechanism = f"{mine}:slow"
-    before = command._cache_key(mechanism, None, target)
-    assert before == command._cache_key(mechanism, None, target)
+    before = targets.cache_key(mechanism, None, target)
+    assert before == targets.cache_key(mechanism, None, target)
     (mine.parent / "helper.py").write_text("SCALE = 2\n")
-    assert command._cache_key(mechanism, None, target) != before
+    assert targets.cache_key(mechanism, None, target) != before
     assert (
-        command._cache_key(mechanism, None, target._replace(datasets=lambda: None))
+        targets.cache_key(mechanism, None, target._replace(datasets=lambda: None))
         is None
     )
 
@@ -120,8 +120,8 @@ def test_a_cluster_audits_as_one_process(
     pytest.importorskip("distributed", reason="the extra cluster is not installed")
     assert main(words(mine, law=law)) == 0
     alone = found(capsys)
-    target = command.find(f"{mine}:slow", None, None, 1e-5)
-    origin = partial(command._load_targets, f"{mine}:slow", None, 1e-5)
+    target = targets.find(f"{mine}:slow", None, None, 1e-5)
+    origin = partial(targets.load_targets, f"{mine}:slow", None, 1e-5)
     with running(tmp_path) as started:
         assert main(words(mine, "--cluster", started.address, law=law)) == 0
         assert found(capsys) == alone

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dpverify.cli import main
-from dpverify.ledger.display import Listing
+from dpverify.ledger.claims import Listing
 from tests.for_each import for_each
 
 Capture = pytest.CaptureFixture[str]

@@ -14,8 +14,8 @@ from rich.console import Console
 
 from dpverify.cli.progress import MAX_SHOWN, progress_on_stderr
 from dpverify.harness.run.engine import Progress
-from dpverify.ledger.results import CheckResult
-from dpverify.report import terminal as terminal_module
+from dpverify.ledger.check_results import CheckResult
+from dpverify.report.text import console as console_module
 
 ONE_OF_TWO = Progress(1, 2, "a check")
 
@@ -77,7 +77,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """What stderr shows as a terminal."""
     shown = io.StringIO()
     monkeypatch.setattr(
-        terminal_module,
+        console_module,
         "Console",
         partial(Console, file=shown, force_terminal=True, width=400),
     )

@@ -11,7 +11,8 @@ import pytest
 
 from dpverify.cli.app import main
 from dpverify.processes import usable_cores
-from dpverify.selftest import modules, rates, searching
+from dpverify.selftest import checks as rates
+from dpverify.selftest import modules
 from dpverify.selftest import run as runner
 from dpverify.selftest.records import (
     CheckRates,
@@ -114,7 +115,7 @@ ASKS: dict[str, tuple[list[str], Any, str, Callable[[bool], object], int, str]] 
         1,
         "selftest",
     ),
-    "search": (["--search"], searching, "judge_search", searched, 1, "search"),
+    "search": (["--search"], rates, "judge_search", searched, 1, "search"),
     "rates": (["--rates", "2"], rates, "measure_rates", rated, 1, "rates"),
     "modules": (
         ["--modules"],

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from dpverify.algorithms.dp_nsgd import DP_NSGD
+from dpverify.algorithms.nsgd import DP_NSGD
 from dpverify.compare import CompareRequest, CompareResult, compare
 from dpverify.compare.methods import METHODS, measured_steps
 from dpverify.compare.records import (

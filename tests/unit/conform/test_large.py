@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpverify.conform import PrivateOptimizer, Promise, conformance
-from dpverify.conform.state import solve_noise
+from dpverify.conform.replay.generators import solve_noise
 from tests.for_each import for_each
 from tests.unit.conform.catalogue import (
     BATCH,
@@ -24,8 +24,8 @@ from tests.unit.conform.catalogue import (
     reuses,
 )
 
-# not all pairs of coordinates are looked at, random batches are parts of one row, and
-# runs are fewer
+# not all pairs of coordinates are looked at, random
+# batches are parts of one row, and runs are fewer
 D = 6_000
 LARGE = replace(PROMISE, dimension=D, steps=3)
 

@@ -9,7 +9,7 @@ from scipy.stats import binom, chi2, norm
 
 from dpverify.conform.noise.law import BEYOND, _pairs, _shape
 from dpverify.conform.noise.runs import _mean, scale_test
-from dpverify.conform.results import ConformanceTest
+from dpverify.conform.records import ConformanceTest
 from dpverify.conform.sampling import _binomial
 from tests.for_each import for_each
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dpverify.conform import PrivateOptimizer, outputs
-from dpverify.conform.results import ConformanceTest
+from dpverify.conform.records import ConformanceTest
 from dpverify.conform.run import all_tests
 from dpverify.privacy.gaussian import epsilon_of
 from tests.for_each import for_each

@@ -21,7 +21,8 @@ from dpverify.conform import (
 from dpverify.conform.coverage import batch_sizes, ranges
 from dpverify.conform.coverage import tested_steps as steps_of
 from dpverify.conform.noise.law import repeat_tests
-from dpverify.conform.sampling import _followed, sampling_tests
+from dpverify.conform.sampling import sampling_tests
+from dpverify.conform.sampling_counts import followed
 from dpverify.privacy.matrix import Cyclic, Epochs, Once, Participation, Separated
 from tests.for_each import for_each
 
@@ -357,6 +358,6 @@ def test_steps_in_which_an_example_takes_part_are_tested(
 
 def test_runs_follow_every_example_in_turn() -> None:
     for examples in (1, 6, 7, 14, 49, 77, 208):
-        assert {_followed(run, examples) for run in range(examples)} == set(
+        assert {followed(run, examples) for run in range(examples)} == set(
             range(examples)
         )

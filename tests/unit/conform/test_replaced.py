@@ -15,8 +15,8 @@ from dpverify.conform import (
     Conformance,
     PrivateOptimizer,
     conformance,
-    results,
-    sensitivity,
+    neighbours,
+    records,
 )
 from dpverify.conform import run as tests
 from dpverify.conform.replay import generators
@@ -48,11 +48,11 @@ REPLACEMENTS: dict[str, Callable[[], object]] = {
     "numpy.asarray": lambda: setattr(np, "asarray", None),
     "builtins.max": lambda: setattr(builtins, "max", zero),
     "dpverify.conform.run.noise_tests": lambda: setattr(tests, "noise_tests", nothing),
-    "dpverify.conform.sensitivity.worst_neighbours": lambda: with_code(
-        sensitivity.worst_neighbours, nothing
+    "dpverify.conform.neighbours.worst_neighbours": lambda: with_code(
+        neighbours.worst_neighbours, nothing
     ),
-    "dpverify.conform.results.ConformanceTest.__init__": lambda: setattr(
-        results.ConformanceTest, "__init__", passing
+    "dpverify.conform.records.ConformanceTest.__init__": lambda: setattr(
+        records.ConformanceTest, "__init__", passing
     ),
     "dpverify.conform.replay.generators.Tape.standard_normal": lambda: delattr(
         generators.Tape, "standard_normal"

@@ -13,8 +13,8 @@ import pytest
 
 from dpverify.cli import main
 from dpverify.conform import Conformance
+from dpverify.conform.records import ConformanceTest, not_tested
 from dpverify.conform.report import summary
-from dpverify.conform.results import ConformanceTest, not_tested
 from tests.unit.conform.test_promise import optimizer, promise_of
 
 yaml: Any = pytest.importorskip("yaml", reason="Dask brings it")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.checks import Check
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.records import Relation
-from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import parse_domain
 

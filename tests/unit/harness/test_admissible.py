@@ -22,8 +22,8 @@ from dpverify.harness.checks import Context, as_point
 from dpverify.harness.run.engine import run_jobs
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger import load_specs
+from dpverify.ledger.check_results import CheckResult, Counterexample, Number
 from dpverify.ledger.formula import parse_relation
-from dpverify.ledger.results import CheckResult, Counterexample, Number
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Tag
 from tests.for_each import for_each

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.harness import BUDGETS
-from dpverify.harness.budget import BudgetName, budget_named, fair_share, shares
+from dpverify.harness.checks import BudgetName, budget_named, fair_share, shares
 
 
 def test_a_budget_reaches_itself_and_the_smaller_ones() -> None:

@@ -9,7 +9,7 @@ from sympy import Integer, Rational, Symbol
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.derivation_check import DerivationCheck
-from dpverify.ledger.results import CheckResult
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.cited import DerivedPremise
 from dpverify.symbolic.derive.steps import Derivation, Step

@@ -8,7 +8,7 @@ from sympy import Rational, Sum, Symbol
 
 from dpverify.harness import BUDGETS, Context, DerivationCheck
 from dpverify.ledger import load_specs
-from dpverify.ledger.results import CheckResult
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.define import cite_fact
 from dpverify.symbolic.derive.steps import Derivation, Step

@@ -6,8 +6,8 @@ import pytest
 import sympy
 
 from dpverify.harness import BUDGETS, Context, DerivationCheck
+from dpverify.ledger.check_results import CheckResult, ControlResult
 from dpverify.ledger.formula import parse
-from dpverify.ledger.results import CheckResult, ControlResult
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.automatic import proofs
 from dpverify.symbolic.certify.certificates import Certificate

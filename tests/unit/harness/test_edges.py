@@ -10,10 +10,10 @@ from dpverify.harness import BUDGETS, Context, ExhaustiveCheck, SearchCheck
 from dpverify.harness.exact_results import edge_at, with_edge
 from dpverify.harness.run.judge import judge
 from dpverify.ledger import Specs, load_specs
+from dpverify.ledger.check_results import CheckResult, Counterexample, Number
 from dpverify.ledger.errors import SpecError
 from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.records import Severity
-from dpverify.ledger.results import CheckResult, Counterexample, Number
 from dpverify.ledger.statements import Statement
 from tests.for_each import for_each
 

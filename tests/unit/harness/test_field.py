@@ -9,15 +9,16 @@ from pathlib import Path
 import pytest
 
 import dpverify as dv
-from dpverify.harness.run.judge import decide_status, on_witnesses
+from dpverify.harness.run.judge import on_witnesses
+from dpverify.harness.run.status import decide_status
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.results import CheckResult
 
 SPECS = Path(__file__).parents[3] / "docs" / "examples" / "specs"
 CLAIMS = load_specs(SPECS).papers["field"].claims
 PARTS = 6  # so that workers share them
-# of CPU for one claim, where 10 are asked for: the checks stop by counting their work,
-# not the clock
+# of CPU for one claim, where 10 are asked for: the
+# checks stop by counting their work, not the clock
 SECONDS = 20.0
 LINES = 12
 TOPICS = {"composition": 10, "sampling": 5, "shuffling": 2, "above-threshold": 3}

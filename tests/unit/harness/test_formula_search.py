@@ -7,8 +7,8 @@ import math
 import pytest
 
 from dpverify.harness.formula_search import FormulaSearch, short_sums
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.formula import parse
-from dpverify.ledger.results import CheckResult
 from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import Meter, WorkLimitError
 from tests.for_each import for_each
@@ -159,8 +159,8 @@ SAMPLED = "poisson_sampled(neighbours(normal_law(1, 4), normal_law(0, 4)), 1/100
     [
         ("1/2 < 1/2", "refuted"),
         ("1/3 < 1/2", "not refuted"),
-        # The divergence of a composition is known from two bounds, which no precision
-        # brings closer.
+        # The divergence of a composition is known from
+        # two bounds, which no precision brings closer.
         (
             f"epsilon_of(self_composed({SAMPLED}, 10000), 1/100000) <= 1.26",
             "not refuted",

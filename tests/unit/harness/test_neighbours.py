@@ -20,9 +20,9 @@ from dpverify.harness import (
 )
 from dpverify.harness import neighbours as module
 from dpverify.harness.sides import Prober, Rule
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.formula import parse
 from dpverify.ledger.records import Relation
-from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from tests.for_each import for_each
 

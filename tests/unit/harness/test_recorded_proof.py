@@ -21,8 +21,9 @@ from dpverify.harness.recorded_proof import (
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.suite import Suite
 from dpverify.ledger import load_specs
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.records import encode
-from dpverify.ledger.results import CheckResult, Run, decode
+from dpverify.ledger.results import Run, decode
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.automatic import proofs
 from dpverify.symbolic.certify.checker import k, rules

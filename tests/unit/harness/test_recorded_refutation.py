@@ -21,8 +21,8 @@ from dpverify.harness import (
 )
 from dpverify.harness.checks import Check
 from dpverify.harness.replay_check import OutputDistance, ReplayCheck, ReplayControl
+from dpverify.ledger.check_results import CheckResult, Counterexample, Number
 from dpverify.ledger.formula import parse, parse_relation
-from dpverify.ledger.results import CheckResult, Counterexample, Number
 from dpverify.ledger.statements import Statement
 from tests.for_each import for_each
 
@@ -128,8 +128,8 @@ def test_one_that_is_none_any_more_counts_nothing(
         if other.parameters["s"].exact == "100000000" and isinstance(
             check, SearchCheck
         ):
-            # it is a counterexample, which only a measurement or a list of points does
-            # not reach
+            # it is a counterexample, which only a
+            # measurement or a list of points does not reach
             continue
         assert (
             judged(

@@ -9,8 +9,8 @@ import numpy as np
 
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.replay_check import OutputDistance, ReplayCheck, ReplayControl
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.formula import parse, parse_relation
-from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 
 

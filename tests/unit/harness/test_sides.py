@@ -9,8 +9,8 @@ from flint import arb, ctx
 
 from dpverify.harness.checks import Point
 from dpverify.harness.sides import Prober, used_up
+from dpverify.ledger.check_results import Number
 from dpverify.ledger.formula import Bin, Num, parse
-from dpverify.ledger.results import Number
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.numbers import Exact
 from tests.for_each import for_each

@@ -47,8 +47,8 @@ def test_pieces_give_the_numbers_of_the_whole() -> None:
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python bodies call Python bodies: compiled code would hand them plain integers, which do not wrap around."""
-    # compiled before its parts are replaced, also where no other test ran in this
-    # process
+    # compiled before its parts are replaced, also
+    # where no other test ran in this process
     drawn(0, 1)
     for name in ("next_word", "accept_or_reject", "point_of", "number_after"):
         monkeypatch.setattr(module, name, python_of(getattr(module, name)))

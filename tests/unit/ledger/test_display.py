@@ -8,9 +8,9 @@ from functools import cache
 import pytest
 
 from dpverify.ledger import Specs, Statement, load_specs
-from dpverify.ledger.display import Line, display, texts
+from dpverify.ledger.check_results import AmendmentResult
+from dpverify.ledger.claims import Line, display, texts
 from dpverify.ledger.formula import parse, parse_relation
-from dpverify.ledger.results import AmendmentResult
 from dpverify.ledger.vocabulary import Assumption, parse_domain, parse_tag
 from dpverify.report.statements import statement_in_line
 from tests.for_each import for_each

@@ -13,11 +13,10 @@ import pytest
 from dpverify import cache_files
 from dpverify.cache_files import Snapshot, default_store, write_cached
 from dpverify.ledger import SpecError, bundled_specs, files, load_specs
-from dpverify.ledger.chapters import ChaptersFile
 from dpverify.ledger.definitions import DefinitionsFile
-from dpverify.ledger.proofs.book import ProofsFile
+from dpverify.ledger.proof_book import ProofsFile
 from dpverify.ledger.records import ClaimsFile, VerdictsFile
-from dpverify.ledger.specs import Specs
+from dpverify.ledger.specs import ChaptersFile, Specs
 
 TOY = Path(__file__).parent / "toy2024"
 

@@ -9,7 +9,7 @@ import pytest
 import dpverify as dv
 from dpverify.cli import main
 from dpverify.harness.search.at_point import at_point, read_point
-from dpverify.ledger.used_conditions import conditions_of_used_claims, read_conditions
+from dpverify.ledger.check import conditions_of_used_claims, read_conditions
 from tests.for_each import for_each
 
 PAPER = """

@@ -62,7 +62,7 @@ def peers(mpyc: ModuleType) -> Any:
 
 
 def connect(peers: Any) -> tuple[Any, Transport]:
-    from dpverify.mpc.links import Link
+    from dpverify.mpc.connection import Link
 
     link: Any = Link(peers)
     transport = Transport()
@@ -71,14 +71,14 @@ def connect(peers: Any) -> tuple[Any, Transport]:
 
 
 def greeting(peers: Any, party: int, said: bytes = SETTINGS) -> bytes:
-    from dpverify.mpc.links import HEADER, HELLO, PARTY
+    from dpverify.mpc.connection import HEADER, HELLO, PARTY
 
     keys = b"k" * int(peers.runtime._prss_keys_from_peer(party))
     return PARTY.pack(party) + keys + HEADER.pack(HELLO, len(said)) + said
 
 
 def strangers(peers: Any) -> dict[str, bytes]:
-    from dpverify.mpc.links import FAILED, HEADER, HELLO, MOST_HELLO, PARTY
+    from dpverify.mpc.connection import FAILED, HEADER, HELLO, MOST_HELLO, PARTY
 
     keys = b"k" * peers.runtime._prss_keys_from_peer(0)
     named = PARTY.pack(0) + keys
@@ -176,7 +176,7 @@ def test_a_message_may_be_as_long_as_what_is_announced(
     numbers: int, mine: bool, mpyc: ModuleType
 ) -> None:
     peers = make_peers(mpyc)
-    from dpverify.mpc.links import HEADER, OPENS
+    from dpverify.mpc.connection import HEADER, OPENS
 
     link, transport = connect(peers)
     link.data_received(greeting(peers, 0))
@@ -202,7 +202,7 @@ def test_a_message_may_be_as_long_as_what_is_announced(
 @for_each("label", range(5))
 def test_messages_of_our_own_are_short(label: int, mpyc: ModuleType) -> None:
     peers = make_peers(mpyc)
-    from dpverify.mpc.links import HEADER, HELLO, MOST_HELLO
+    from dpverify.mpc.connection import HEADER, HELLO, MOST_HELLO
 
     link, transport = connect(peers)
     link.data_received(greeting(peers, 0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dpverify.ledger.proofs.book import Proof
+from dpverify.ledger.proof_book import Proof
 from dpverify.ledger.statements import Statement
 
 

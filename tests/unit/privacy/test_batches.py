@@ -23,8 +23,8 @@ from dpverify.privacy.batches import (
     upper_epsilon,
 )
 from dpverify.privacy.gaussian import delta_of, epsilon_of
-from dpverify.privacy.losses.grid import ROUNDOFF, Side, excess, step_law
-from dpverify.privacy.losses.total import Steps, add_up
+from dpverify.privacy.losses.grid import ROUNDOFF, Side, Steps, excess, step_law
+from dpverify.privacy.losses.total import add_up
 from tests.for_each import for_each
 
 MISSING = "the extra `accounting` is not installed"
@@ -311,8 +311,8 @@ def test_both_ends_are_near_at_the_paper_s_settings(
     steps = [BatchSteps(batch / n, noise, round(passes * n / (2 * batch)))]
     found = batch_epsilon(steps, 1e-5)
     assert 1.0 < found.ratio < 1.25
-    # A bound of the same pair with losses rounded down is not above the new one, and
-    # not far below.
+    # A bound of the same pair with losses rounded down
+    # is not above the new one, and not far below.
     assert (
         1e-6
         < delta_lower_bound(batch / n, noise, steps[0].count, found.lower)

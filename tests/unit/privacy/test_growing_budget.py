@@ -46,8 +46,8 @@ def test_the_lower_end_is_below_the_upper_one_and_grows_with_the_budget() -> Non
         found = shared_epsilon(replace(USUAL, rho=rho), DELTA)
         assert before < found.lower < found.upper < 8.0 * found.lower
         before = found.lower
-    # nothing can be shown of a budget that pays for no choice, of two examples, or of
-    # one length
+    # nothing can be shown of a budget that pays for
+    # no choice, of two examples, or of one length
     for nothing in ({"rho": 1e-3}, {"examples": 2}, {"candidates": 1}):
         assert shared_epsilon(replace(USUAL, **nothing), DELTA).lower == 0.0
 

@@ -13,15 +13,15 @@ from tests.for_each import for_each
 
 RECORD = json.loads((Path(__file__).parent / "pld_settings.json").read_text("utf-8"))
 SETTINGS: list[dict[str, Any]] = RECORD["settings"]
-# rate, sigma, steps, delta: one grid gives bounds of these that hold, and are 2% to 77%
-# apart
+# rate, sigma, steps, delta: one grid gives bounds
+# of these that hold, and are 2% to 77% apart
 UNCLEAR_ON_ONE_GRID = [
     (1e-3, 0.9, 5000, 1e-9),
     (1e-3, 1.0, 5000, 1e-10),
     (1e-3, 0.9, 5000, 1e-12),
     (1.2e-4, 0.72, 340, 8.4e-8),
-    # most steps have nearly the least loss: rounded down to a grid, it took 2 to 60%
-    # off epsilon
+    # most steps have nearly the least loss: rounded
+    # down to a grid, it took 2 to 60% off epsilon
     (0.01, 1.1 / 7, 1000, 1e-5),
     (5.6e-6, 0.457, 723, 3e-6),
     (3.8e-6, 0.594, 121, 3.8e-10),

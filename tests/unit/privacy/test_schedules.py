@@ -10,10 +10,10 @@ from scipy.special import ndtr
 
 from dpverify.calibrate.guarantee import epsilon, sigma
 from dpverify.kernels.typing import Vector
+from dpverify.privacy import schedule_bounds
+from dpverify.privacy.balls_in_bins import bins_lower, bins_upper
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.privacy.participation import Bounds
-from dpverify.privacy.schedules import schedule
-from dpverify.privacy.schedules.bins import bins_lower, bins_upper
 from tests.for_each import for_each
 
 
@@ -139,7 +139,7 @@ def largest_number_pair(sigma: float, delta: float, change: float) -> Bounds:
 
     value = epsilon_of_densities(mixture(2.0), mixture(2.0 - change), delta)
     return Bounds(
-        schedule.largest_number_lower(change, sigma, 2, 1, delta),
+        schedule_bounds.largest_number_lower(change, sigma, 2, 1, delta),
         value * (1.0 + 1e-4),
         exact=False,
     )
@@ -264,7 +264,7 @@ def test_each_schedule_lies_between_concrete_pairs_and_what_is_known(
     for largest, chance in enumerate(exact):
         assert (
             chance
-            <= schedule.chance_above(9, 0.3, largest) * (1.0 + 1e-12)
+            <= schedule_bounds.chance_above(9, 0.3, largest) * (1.0 + 1e-12)
             <= chance * (1.0 + 1e-9) + 1e-290
         )
     for how in HOW:

@@ -62,8 +62,8 @@ def test_loss_is_the_definition_and_its_sign_is_that_of_a_minimisation() -> None
         want = loss_by_definition(w, problem.x, problem.y, problem.lam)
         assert problem.loss(w) == pytest.approx(float(want), rel=1e-13)
     assert problem.loss(problem.start) == pytest.approx(math.log(2), rel=1e-15)
-    # A perfect fit has a small loss: with the sign as printed it would be very
-    # negative.
+    # A perfect fit has a small loss: with the
+    # sign as printed it would be very negative.
     fit = LogisticRegression(np.array([[1.0], [-1.0]]), np.array([1.0, 0.0]), lam=0.0)
     assert 0 < fit.loss(np.array([20.0])) < 1e-8
 
@@ -172,8 +172,8 @@ def test_lipschitz_is_not_exceeded_over_balls_of_iterates_and_is_nearly_attained
             largest = max(largest, float(np.linalg.norm(out)))
         assert largest <= G
         assert largest > 0.6 * G
-    # The worst case of the derivation: equal entries, every w_j at 1/sqrt(3), many
-    # dimensions.
+    # The worst case of the derivation: equal entries,
+    # every w_j at 1/sqrt(3), many dimensions.
     for lam in (0.001, 1.0):
         d = 900
         x = scale_rows(np.ones((1, d)), "unit")[0]

@@ -5,22 +5,20 @@ from __future__ import annotations
 from fractions import Fraction
 from math import sin
 
-from dpverify.ledger.display import Line
-from dpverify.ledger.records import PaperInfo
-from dpverify.ledger.results import (
+from dpverify.ledger.check_results import (
     AmendmentResult,
     CheckResult,
     ControlResult,
     Counterexample,
     DerivationResult,
     Number,
-    Result,
-    Run,
-    RunInfo,
     Slack,
     StepResult,
     Vacuous,
 )
+from dpverify.ledger.claims import Line
+from dpverify.ledger.records import PaperInfo
+from dpverify.ledger.results import Result, Run, RunInfo
 
 PAPER = "tran2022"
 

@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.records import Status
-from dpverify.ledger.results import CheckResult, Result, Run
+from dpverify.ledger.results import Result, Run
 from dpverify.report.collect import (
     Hashes,
     by_paper,

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dpverify.ledger.display import Line
-from dpverify.ledger.results import CheckResult, Counterexample, Number
+from dpverify.ledger.check_results import CheckResult, Counterexample, Number
+from dpverify.ledger.claims import Line
 from dpverify.report.counterexamples import (
     counterexample_list,
     example_words,

@@ -14,13 +14,12 @@ from dpverify.ledger.records import Amendment, Claim, Let, Reading, Verdict
 from dpverify.ledger.results import Result, decode
 from dpverify.report.collect import by_claim, said_alike
 from dpverify.report.explain import (
-    LINES,
     MAX_LINES,
     Explained,
     explained_lines,
     print_explained,
-    shares,
 )
+from dpverify.report.text.summary import LINES, shares
 from tests.for_each import for_each
 from tests.unit.report.sample import PAPER, lemma_12, noise_law, rdp, sample_run
 

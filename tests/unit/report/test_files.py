@@ -17,7 +17,7 @@ from dpverify.report.collect import ReportError
 from dpverify.report.folder import UpdatePlan, finish, update
 from dpverify.report.pages.write import check, read_runs
 from dpverify.report.words import GENERATED
-from dpverify.selftest.pages import RATES_PAGE
+from dpverify.selftest.check_pages import RATES_PAGE
 from tests.for_each import for_each
 
 OLD = {"a.md": "old a", "sub/b.md": "old b", "gone/c.md": "old c"}

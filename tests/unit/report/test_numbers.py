@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 
-from dpverify.ledger.results import Number, Slack
+from dpverify.ledger.check_results import Number, Slack
 from dpverify.report.numbers import (
     ratio,
     readable_side,

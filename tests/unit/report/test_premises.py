@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from dpverify.ledger.display import Line
-from dpverify.ledger.results import AmendmentResult
-from dpverify.report.statements import definitions_line, given_line
+from dpverify.ledger.check_results import AmendmentResult
+from dpverify.ledger.claims import Line
+from dpverify.report.pages.templates import definitions_line, given_line
 from tests.for_each import for_each
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import msgspec
 
-from dpverify.ledger.display import Line
-from dpverify.ledger.results import AmendmentResult
+from dpverify.ledger.check_results import AmendmentResult
+from dpverify.ledger.claims import Line
 from dpverify.report.markdown import quotes_formula
 from dpverify.report.statements import (
     correction_block,

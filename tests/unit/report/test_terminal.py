@@ -7,16 +7,10 @@ import sys
 import msgspec
 from rich.console import Console
 
-from dpverify.ledger.display import Line
+from dpverify.ledger.check_results import CheckResult, Counterexample, Method
+from dpverify.ledger.claims import Line
 from dpverify.ledger.records import Status
-from dpverify.ledger.results import (
-    INTERRUPTED,
-    CheckResult,
-    Counterexample,
-    Disagreement,
-    Method,
-    Run,
-)
+from dpverify.ledger.results import INTERRUPTED, Disagreement, Run
 from dpverify.report.terminal import print_run
 from dpverify.report.words import item_id
 from tests.for_each import for_each

@@ -4,9 +4,9 @@ from typing import get_args
 
 import msgspec
 
-from dpverify.ledger.display import Line
+from dpverify.ledger.check_results import AmendmentResult, Method
+from dpverify.ledger.claims import Line
 from dpverify.ledger.records import Kind, RelationToDerived, Status
-from dpverify.ledger.results import AmendmentResult, Method
 from dpverify.report import words
 from tests.for_each import for_each
 from tests.unit.report.sample import result

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from dpverify.ledger.results import CheckResult, ControlResult, Result
+from dpverify.ledger.check_results import CheckResult, ControlResult
+from dpverify.ledger.results import Result
 from dpverify.selftest.detection import _detection, _sightings_of
 from dpverify.selftest.run import code_digest
 from tests.for_each import for_each

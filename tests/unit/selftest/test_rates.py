@@ -10,9 +10,9 @@ from dpverify.cli.output import BadInput
 from dpverify.cli.selftest import selftest
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger import load_specs
-from dpverify.ledger.results import CheckResult
-from dpverify.selftest import rates
-from dpverify.selftest.rates import is_improbable
+from dpverify.ledger.check_results import CheckResult
+from dpverify.selftest import checks as rates
+from dpverify.selftest.checks import is_improbable
 from dpverify.selftest.records import RatesRun
 
 ROOT = Path(__file__).parents[3]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpverify.selftest.mutants import claims_using
+from dpverify.selftest.guards import claims_using
 from tests.for_each import for_each
 
 ALGEBRA = """

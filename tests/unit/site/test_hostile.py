@@ -275,8 +275,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, pattern in HOSTILE.items():
         text = pattern.replace("SECRET", str(secret))
         pages[f"escaped-{name}.md"] = page(text)
-        # The second wall: what reaches the parser without being escaped, as by a
-        # chapter.
+        # The second wall: what reaches the parser
+        # without being escaped, as by a chapter.
         pages[f"bare-{name}.md"] = plain_fences(f"# Bare\n\n{text}\n")
     for name, text in pages.items():
         (source / name).write_text(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dpverify.ledger import load_specs
 from dpverify.ledger.formula import parse_relation
-from dpverify.ledger.proofs.chains import parse_chain
+from dpverify.ledger.proof_chains import parse_chain
 from dpverify.report.origins import Granted, is_obvious, is_same, origin
 from dpverify.report.pages.layout import Places
 from dpverify.report.pages.proofs import ProofPage

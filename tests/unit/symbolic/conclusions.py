@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpverify.ledger.records import RelationToDerived
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic import Derivation
-from dpverify.symbolic.automatic.proofs import checked
+from dpverify.symbolic.automatic.argument import checked
 from dpverify.symbolic.certify.certificates import certify
 from dpverify.symbolic.certify.checker import k
 from dpverify.symbolic.certify.conclusion import relation_to_derived

@@ -10,9 +10,9 @@ import sympy
 from sympy import Max, Symbol, exp, floor, log, sqrt
 
 from dpverify.symbolic.exact.numbers import EvaluationError, compare, to_value
+from dpverify.symbolic.expressions.evaluation import compile_expr
 from dpverify.symbolic.expressions.functions import Log2
-from dpverify.symbolic.expressions.translation import compile_expr
-from dpverify.symbolic.prove.equality import are_equal
+from dpverify.symbolic.prove.comparisons import are_equal
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 from tests.for_each import for_each

@@ -219,7 +219,7 @@ def test_cases_may_overlap(statement: Statement) -> None:
 def test_the_series_at_alpha_one_is_one() -> None:
     from fractions import Fraction
 
-    from dpverify.symbolic.expressions.translation import evaluate_expr
+    from dpverify.symbolic.expressions.evaluation import evaluate_expr
 
     alpha, N = Symbol("alpha", positive=True), Symbol("N", integer=True, positive=True)
     series = Sum((1 - alpha) ** (N * i), (i, 0, oo))

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from dpverify.algorithms.ddp_srm import DdpSettings
+from dpverify.algorithms.dp_srm import DdpSettings
 from dpverify.kernels.check import ArgumentError
 from dpverify.mpc.fixed_point import DEVIATIONS, Inside, Noise, encode
 from dpverify.privacy import binomial_noise, ratio_noise

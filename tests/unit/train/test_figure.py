@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dpverify.algorithms.algorithm import NoiseConstants
-from dpverify.algorithms.dp_nsgd import DpNsgdSettings
+from dpverify.algorithms.nsgd import DpNsgdSettings
 from dpverify.ledger.records import encode
 from dpverify.train.command import summary
 from dpverify.train.figure import draw, subtitle, svg

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpverify.algorithms.ddp_srm import DDP_SRM, DdpSettings
+from dpverify.algorithms.dp_srm import DDP_SRM, DdpSettings
 from dpverify.algorithms.settings import options
 from dpverify.cli.experiments import party
 from dpverify.kernels.check import ArgumentError

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from dpverify.algorithms.ddp_srm import DDP_SRM, DdpSettings
+from dpverify.algorithms.dp_srm import DDP_SRM, DdpSettings
 from dpverify.algorithms.settings import options
 from dpverify.kernels.typing import Indices
 from dpverify.mpc.fixed_point import Inside

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dpverify.algorithms.dp_nsgd import DP_NSGD
+from dpverify.algorithms.nsgd import DP_NSGD
 from dpverify.kernels.check import ArgumentError
 from dpverify.train.records import Request
 from tests.for_each import for_each

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpverify.algorithms.sr_nsgd import SrNsgdSettings
+from dpverify.algorithms.nsgd import SrNsgdSettings
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Vector
@@ -36,8 +36,8 @@ def plain_loss_and_gradient(
 
 
 def test_without_noise_it_is_normalized_momentum_in_plain_numpy() -> None:
-    # With alpha = 1 and one example there is nothing random left: normalized gradient
-    # descent.
+    # With alpha = 1 and one example there is nothing
+    # random left: normalized gradient descent.
     result = train(Request(n=1, steps=40, sigma=0.0, alpha=1.0, eta=0.05, lam=0.1))
     data = load_dataset().sample(1, generator(0, 2))
     x = scale_rows(data.dense_x)

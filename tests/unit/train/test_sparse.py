@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dpverify.algorithms.ddp_srm import DdpSettings
+from dpverify.algorithms.dp_srm import DdpSettings
 from dpverify.algorithms.dpageem import FAMILY
 from dpverify.compare.records import CompareRequest
 from dpverify.compare.run import compare

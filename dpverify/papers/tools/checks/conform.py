@@ -12,8 +12,8 @@ import numpy as np
 from flint import arb
 
 from dpverify.conform.noise import noise_tests, scale_test
-from dpverify.conform.records import PrivateOptimizer, Promise
-from dpverify.conform.results import ConformanceTest
+from dpverify.conform.promise import Promise
+from dpverify.conform.records import ConformanceTest, PrivateOptimizer
 from dpverify.conform.sampling import sampling_tests
 from dpverify.conform.sensitivity import sensitivity_tests
 from dpverify.harness import (

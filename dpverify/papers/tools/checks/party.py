@@ -16,8 +16,7 @@ import numpy as np
 from flint import arb
 
 from dpverify.algorithms.algorithm import ProblemSize
-from dpverify.algorithms.ddp_srm import DDP_SRM, DdpSettings
-from dpverify.algorithms.dp_srm import sum_moves
+from dpverify.algorithms.dp_srm import DDP_SRM, DdpSettings, sum_moves
 from dpverify.harness import Budget, PaperChecks, Planted, Point, RuleCheck
 from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.harness.sides import LeftSide

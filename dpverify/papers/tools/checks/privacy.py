@@ -70,8 +70,8 @@ def losses(
     cells = cells - first
     inside = cells < CELLS
     table = np.bincount(cells[inside], law[inside], minlength=CELLS)
-    # The power is cyclic: read the window of CELLS values with the sum's mean in its
-    # middle.
+    # The power is cyclic: read the window of CELLS
+    # values with the sum's mean in its middle.
     power = np.fft.irfft(np.fft.rfft(table) ** T, CELLS)
     middle = T * float((np.arange(CELLS) * table).sum())
     lowest = int(middle) - CELLS // 2

@@ -16,9 +16,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from dpverify.calibrate.batches import BatchCalibration
 from dpverify.calibrate.by_name import calibration
-from dpverify.calibrate.records import Calibration
+from dpverify.calibrate.records import BatchCalibration, Calibration
 from dpverify.harness import Budget, PaperChecks, Planted, Point, RuleCheck
 from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.harness.sides import LeftSide

@@ -156,9 +156,9 @@ def node_terms(
     steps: int, examples: int, pattern: Sequence[int], nodes: Nodes = "read"
 ) -> Iterator[VisitedNode]:
     """Yield the nodes of each family that contain a visit."""
-    # "read": G and Delta nodes no longer than N, and r nodes that are left halves.
-    # "all": every dyadic interval in [1, T]. In both cases Delta nodes begin after the
-    # first epoch.
+    # "read": G and Delta nodes no longer than N, and r nodes
+    # that are left halves. "all": every dyadic interval in [1,
+    # T]. In both cases Delta nodes begin after the first epoch.
     for level in range(steps.bit_length()):
         for block, group in itertools.groupby(pattern, key=lambda t: (t - 1) >> level):
             end = (block + 1) << level

@@ -203,8 +203,8 @@ LIPSCHITZ = 1.0  # G; everything is proportional to it.
 class AuditedRun:
     """A run whose privacy is audited."""
 
-    # Algorithm 1 with its printed noise, or Algorithm 2 with that of its proof (2 eta N
-    # L)
+    # Algorithm 1 with its printed noise, or
+    # Algorithm 2 with that of its proof (2 eta N L)
     algorithm: Algorithm
     examples: int  # N
     steps: int  # T

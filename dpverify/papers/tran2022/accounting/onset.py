@@ -18,7 +18,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
-from dpverify.harness.search.onset import first_below, first_below_near
+from dpverify.harness.search.candidates import first_below, first_below_near
 from dpverify.papers.tran2022.accounting.audit import Algorithm, AuditedRun
 from dpverify.papers.tran2022.accounting.noise import UP, theorem_6, theorem_9
 from dpverify.privacy.gaussian_safe import safe_mu

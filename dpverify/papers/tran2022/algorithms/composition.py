@@ -20,8 +20,8 @@ from dpverify.kernels.dyadic import prefix_nodes
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Intervals
 
-# Largest number of nodes of an interval below ``MOST_STEPS``: at most two of each
-# length
+# Largest number of nodes of an interval below
+# ``MOST_STEPS``: at most two of each length
 MOST_NODES = 2 * 62
 
 
@@ -29,8 +29,8 @@ MOST_NODES = 2 * 62
 def compose_into(a: int, b: int, out: Intervals) -> int:
     """Write COMPOSE(a, b) into rows of ``out``, (MOST_NODES, 2), as Algorithm 3 prints it; return their number."""
     count = 0
-    # "if a' > b then return S", and the recursion as a loop: COMPOSE(a', b) is its last
-    # line
+    # "if a' > b then return S", and the recursion
+    # as a loop: COMPOSE(a', b) is its last line
     while a <= b:
         # "Let k be the largest k such that a = 1 mod 2^k and a + 2^k - 1 <= b": both
         # fail for good once they fail.

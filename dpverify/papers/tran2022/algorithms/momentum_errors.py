@@ -86,8 +86,8 @@ class LossWithMemory:
     """The loss with a memory; like a ``Problem``, but its gap is infinite."""
 
     examples: int = 128  # N
-    # The constants of the loss above. The defaults are tuned to N = 128, alpha = 0.03,
-    # eta = 0.0005.
+    # The constants of the loss above. The defaults are
+    # tuned to N = 128, alpha = 0.03, eta = 0.0005.
     noise: float = 0.88
     growth: float = 0.08
     hold: float = 0.02

@@ -204,8 +204,8 @@ def replay(
     check.memory((5 * steps + 4 * node_count(steps)) * d, steps=steps, dimension=d)
     rows = rows.astype(np.int64)
     leaves = np.full((4, steps, d), np.nan)
-    # the iterates are read-only, which numba compiles as a separate type; a copy is
-    # writable
+    # the iterates are read-only, which numba
+    # compiles as a separate type; a copy is writable
     with compiling(gradient):
         write_leaves(gradient, x, y, iterates[:steps].copy(), schedule, rows, leaves)
     return _nodes(leaves, rows, alpha)

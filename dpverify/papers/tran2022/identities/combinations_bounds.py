@@ -35,8 +35,8 @@ class Ordering:
     # holds for this ordering holds for every ordering.
     name: Literal["once", "reversed", "swapped", "free"]
     n_examples: int
-    # first step of epoch 0: 1 by dpverify's convention, 0 for epochs {qN, .., qN + N -
-    # 1}
+    # first step of epoch 0: 1 by dpverify's
+    # convention, 0 for epochs {qN, .., qN + N - 1}
     first_step: Literal[0, 1] = 1
 
     def epoch(self, t: int) -> int:

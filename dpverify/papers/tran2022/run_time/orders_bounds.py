@@ -1,4 +1,4 @@
-"""Asymptotic claims, decided by exponents: run times, sums of monomials, and the cone of a statement's conditions.
+"""Asymptotic claims, decided by exponents: run times, rates, sums of monomials, and the cone of a statement's domain.
 
 Up to constants and logarithms, every operation count of a run is a monomial N^a d^b
 epsilon^c. Along N = x^i, d = x^j, epsilon = x^k its exponent is linear in the direction
@@ -7,9 +7,10 @@ epsilon^c. Along N = x^i, d = x^j, epsilon = x^k its exponent is linear in the d
 directions decide.
 
 A formula must be a sum of monomials in N, d and epsilon; its exponents are computed. Along
-(N, d, epsilon) = (n^a, n^b, n^c) a monomial is n to a power that is linear in (a, b, c). Logarithms, G, L, R and delta
-do not count. The conditions of a statement, with its definitions inserted, are half spaces and form a cone of
-directions. The cone comes from the record, not from a check.
+(N, d, epsilon) = (n^a, n^b, n^c) a monomial is n to a power that is linear in (a, b, c), and the exponent of a sum is
+the maximum over its terms. Logarithms, G, L, R and delta do not count. The conditions of a statement, with its
+definitions inserted, are half spaces and form a cone of directions. The cone comes from the record, not from a check.
+Sums are compared on the rays of the pieces on which their exponents are linear.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ from dpverify.ledger.formula import (
 from dpverify.ledger.statements import Statement
 
 # Exponents of N, d and epsilon, or a direction in terms of x
-Vector3: TypeAlias = tuple[Fraction, Fraction, Fraction]
+Vector: TypeAlias = tuple[Fraction, Fraction, Fraction]
+"""Exponents of N, d and epsilon in a monomial, or a direction of growth."""
 
 
 class Order(NamedTuple):
@@ -62,7 +64,7 @@ class Order(NamedTuple):
             )
         return Order(exponent * self.N, exponent * self.d, exponent * self.epsilon)
 
-    def along(self, direction: Vector3) -> Fraction:
+    def along(self, direction: Vector) -> Fraction:
         """Return the exponent of x along a direction, without logarithms."""
         return (
             self.N * direction[0] + self.d * direction[1] + self.epsilon * direction[2]
@@ -95,7 +97,7 @@ def stream_order(steps: Order) -> Order:
 
 
 def exceeds(
-    left: Sequence[Order], right: Sequence[Order], direction: Vector3, *, logs: bool
+    left: Sequence[Order], right: Sequence[Order], direction: Vector, *, logs: bool
 ) -> bool:
     """Test whether ``left`` outgrows ``right`` along a direction; if ``logs``, logarithms break ties of powers of x."""
 
@@ -105,35 +107,35 @@ def exceeds(
     return growth(left) > growth(right)
 
 
-def edges(faces: Sequence[Vector3]) -> list[Vector3]:
+def edges(faces: Sequence[Vector]) -> list[Vector]:
     """Return the sorted edges of the cone with ``face . v >= 0`` for every face; their largest absolute entry is 1."""
-    rays = set[Vector3]()
+    rays = set[Vector]()
     for first, second in combinations(faces, 2):
         line = _cross(first, second)
         size = max(map(abs, line))
         for sign in (1, -1) if size else ():
             x, y, z = (sign * entry / size for entry in line)
-            if all(_dot(face, (x, y, z)) >= 0 for face in faces):
+            if all(dot(face, (x, y, z)) >= 0 for face in faces):
                 rays.add((x, y, z))
     return sorted(rays, reverse=True)
 
 
-def whole_epochs(steps: Order) -> Vector3:
+def whole_epochs(steps: Order) -> Vector:
     """Return the face of the region T >= N, up to a constant."""
     return steps.N - 1, steps.d, steps.epsilon
 
 
 def within(
-    faces: Sequence[Vector3], direction: Vector3, *, strictly: bool = False
+    faces: Sequence[Vector], direction: Vector, *, strictly: bool = False
 ) -> bool:
     """Test whether a direction lies in the cone of some faces, or, if ``strictly``, in its interior."""
     return all(
-        _dot(face, direction) > 0 if strictly else _dot(face, direction) >= 0
+        dot(face, direction) > 0 if strictly else dot(face, direction) >= 0
         for face in faces
     )
 
 
-def directions(faces: Sequence[Vector3]) -> list[Vector3]:
+def directions(faces: Sequence[Vector]) -> list[Vector]:
     """Return the edges of a region and directions between them: sums of edges, the last one inside the cone."""
     rays = edges(faces)
     sums = [
@@ -144,25 +146,18 @@ def directions(faces: Sequence[Vector3]) -> list[Vector3]:
     return [*rays, *sums]
 
 
-def _sum(vectors: Sequence[Vector3]) -> Vector3:
+def _sum(vectors: Sequence[Vector]) -> Vector:
     x, y, z = (sum(entries, Fraction(0)) for entries in zip(*vectors, strict=True))
     return x, y, z
 
 
-def _dot(a: Vector3, b: Vector3) -> Fraction:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-
-
-def _cross(a: Vector3, b: Vector3) -> Vector3:
+def _cross(a: Vector, b: Vector) -> Vector:
     return (
         a[1] * b[2] - a[2] * b[1],
         a[2] * b[0] - a[0] * b[2],
         a[0] * b[1] - a[1] * b[0],
     )
 
-
-Vector: TypeAlias = tuple[Fraction, Fraction, Fraction]
-"""Exponents of N, d and epsilon in a monomial, or a direction of growth."""
 
 LETTERS: Final = ("N", "d", "epsilon")
 # What O~ hides besides logarithms, as the transcriptions say.
@@ -222,8 +217,8 @@ def exponents_of(statement: Statement) -> dict[str, Vector]:
         if name not in LETTERS:
             exponents[name] = monomial(value, exponents)
             continue
-        # epsilon = T^p rest, so T = (epsilon/rest)^(1/p). T does not depend on other
-        # symbols.
+        # epsilon = T^p rest, so T = (epsilon/rest)^(1/p).
+        # T does not depend on other symbols.
         (power,) = {
             u[0]
             for u in monomials(value, dict.fromkeys(exponents, NONE) | {"T": unit["N"]})
@@ -282,3 +277,47 @@ def _times(u: Vector, by: Fraction) -> Vector:
 def minus(u: Vector, v: Vector) -> Vector:
     """Return the difference of two vectors."""
     return u[0] - v[0], u[1] - v[1], u[2] - v[2]
+
+
+def dot(u: Vector, v: Vector) -> Fraction:
+    """Return the exponent of a monomial along a direction."""
+    return sum((x * y for x, y in zip(u, v, strict=True)), Fraction(0))
+
+
+def exponent(terms: Iterable[Vector], direction: Vector) -> Fraction:
+    """Return the exponent of a sum of monomials along a direction."""
+    return max(dot(term, direction) for term in terms)
+
+
+def rays(terms: Sequence[Vector], cone: Sequence[Vector]) -> list[Vector]:
+    """Return the directions that decide how sums of monomials compare on a pointed cone, given by its normals."""
+    # Each direction is the intersection of two planes: faces of the cone, and planes on
+    # which two monomials are equal. Both sides are linear between these directions.
+    planes = [*cone, *(minus(u, v) for u, v in combinations(dict.fromkeys(terms), 2))]
+    directions: dict[Vector, None] = {}
+    for u, v in combinations(planes, 2):
+        ray = _cross(u, v)
+        size = sum(abs(x) for x in ray)
+        if size == 0:
+            continue
+        for sign in (1, -1):
+            unit = (sign * ray[0] / size, sign * ray[1] / size, sign * ray[2] / size)
+            if all(dot(normal, unit) >= 0 for normal in cone):
+                directions[unit] = None
+    return list(directions)
+
+
+def left_terms(statement: Statement) -> set[Vector]:
+    """Return the exponents of the terms on the left side of an order."""
+    return monomials(_formula(statement.lhs), exponents_of(statement))
+
+
+def right_terms(statement: Statement) -> set[Vector]:
+    """Return the exponents of the terms inside O or O~."""
+    return monomials(_formula(statement.rhs), exponents_of(statement))
+
+
+def _formula(side: Formula | None) -> Formula:
+    if side is None:
+        raise ValueError("an order must have formulas on both sides.")
+    return side

@@ -30,8 +30,8 @@ from flint import arb
 from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import DomainError, Exact, to_ball, to_value
 
-# After ANCHORS/(2 gamma) epochs, the windows' weights reach the fraction 1 -
-# exp(-ANCHORS).
+# After ANCHORS/(2 gamma) epochs, the windows'
+# weights reach the fraction 1 - exp(-ANCHORS).
 ANCHORS: Final = 2
 
 
@@ -181,8 +181,8 @@ def attained_gradient(
 BIG = Fraction(1)
 SMALL = Fraction(-10, 21)
 EXAMPLES: Final = 3
-# The orders of this many epochs decide the sign of the momentum, for every earlier
-# state.
+# The orders of this many epochs decide the sign
+# of the momentum, for every earlier state.
 EPOCHS: Final = 6
 
 

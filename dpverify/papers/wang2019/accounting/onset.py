@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from dpverify.harness.search.onset import first_below
+from dpverify.harness.search.candidates import first_below
 from dpverify.privacy.gaussian_safe import safe_mu
 
 

@@ -151,8 +151,8 @@ class LemmaCondition(NamedTuple):
     """Conditions of Lemma 3.7 for one kind of step: on sigma'^2, the squared noise over sensitivity, and on alpha."""
 
     ratio: float  # sigma'^2, which must be at least 0.7
-    # alpha - 1, which must be at most ``most``: 2 sigma'^2 log(1/(tau alpha (1 +
-    # sigma'^2)))/3
+    # alpha - 1, which must be at most ``most``: 2
+    # sigma'^2 log(1/(tau alpha (1 + sigma'^2)))/3
     order: float
     most: float
 

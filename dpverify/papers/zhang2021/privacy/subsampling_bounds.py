@@ -8,8 +8,8 @@ from flint import acb, arb
 
 from dpverify.symbolic.exact.numbers import ball
 
-# standard deviations beyond the outermost mean; cutting off a positive integrand keeps
-# a lower bound
+# standard deviations beyond the outermost mean;
+# cutting off a positive integrand keeps a lower bound
 REACH = 12
 
 

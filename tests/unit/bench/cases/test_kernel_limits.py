@@ -3,12 +3,12 @@
 import numpy as np
 
 from dpverify.bench.cases import kernel_limits as module
-from dpverify.bench.cases.sparse import sparse_problem
-from dpverify.bench.cases.sparse_limits import (
+from dpverify.bench.cases.kernel_limits import (
     common_parts,
     fused_pass,
     sparse_gradients,
 )
+from dpverify.bench.cases.sparse import sparse_problem
 from dpverify.kernels.clipping import pad_rows
 from dpverify.kernels.normal import take_words
 from dpverify.kernels.tape import generator, normal_tape

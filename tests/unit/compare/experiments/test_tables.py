@@ -13,8 +13,7 @@ from scipy import stats
 
 from dpverify.algorithms.algorithm import Algorithm
 from dpverify.algorithms.baselines import DP_AGD, DP_GD, RRPSGD, STORM
-from dpverify.algorithms.ddp_srm import DDP_SRM
-from dpverify.algorithms.dp_srm import DP_SRM
+from dpverify.algorithms.dp_srm import DDP_SRM, DP_SRM
 from dpverify.algorithms.dpageem import DP_SGD
 from dpverify.compare.command import run_compare
 from dpverify.compare.experiments import run

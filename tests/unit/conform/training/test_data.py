@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpverify.conform.training.data import MODELS, Model, data_with
+from dpverify.conform.training.runs import MODELS, Model, data_with
 from tests.for_each import for_each
 
 GRADIENTS = np.random.default_rng(0).standard_normal((5, 6))

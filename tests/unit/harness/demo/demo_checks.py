@@ -28,7 +28,7 @@ from dpverify.harness import (
     TrajectoryEffect,
     TrajectoryLaw,
 )
-from dpverify.ledger.results import CheckResult
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.steps import Derivation, Step
 from dpverify.symbolic.expressions.ranges import Range

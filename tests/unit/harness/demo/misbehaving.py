@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.harness import Check, Context, PaperChecks
-from dpverify.ledger.results import CheckResult
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.statements import Statement
 
 

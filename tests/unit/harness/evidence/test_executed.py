@@ -10,14 +10,9 @@ from functools import cache
 from importlib import import_module
 from types import CodeType
 
-from dpverify.harness.evidence.graph import (
-    WHOLE_MODULE,
-    CodeGraph,
-    Node,
-    SourceText,
-    find_source,
-)
+from dpverify.harness.evidence.graph import WHOLE_MODULE, CodeGraph, Node
 from dpverify.harness.evidence.hashes import CodeHashes, today
+from dpverify.harness.evidence.imports import SourceText, find_source
 from dpverify.harness.evidence.source_code import CheckPlace
 from dpverify.harness.run.sources import entries_of, load_checks
 from dpverify.harness.run.suite import Suite

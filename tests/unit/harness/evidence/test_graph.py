@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from dpverify.harness.evidence.graph import WHOLE_MODULE, CodeGraph, SourceText
+from dpverify.harness.evidence.graph import WHOLE_MODULE, CodeGraph
 from dpverify.harness.evidence.hashes import CodeHashes
+from dpverify.harness.evidence.imports import SourceText
 from dpverify.harness.evidence.source_code import CheckPlace
 from dpverify.harness.run.registry import import_checks
 from tests.for_each import for_each

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.harness.evidence import graph, hashes
+from dpverify.harness.evidence import hashes, imports
 from dpverify.harness.evidence.graph import WHOLE_MODULE
 from dpverify.harness.evidence.source_code import CheckPlace
 from dpverify.harness.run.suite import Suite
@@ -41,7 +41,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _forget() -> None:
-    for cached in (graph._path, graph._spec, hashes.today):
+    for cached in (imports._path, imports._spec, hashes.today):
         cached.cache_clear()
 
 

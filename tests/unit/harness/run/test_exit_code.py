@@ -9,20 +9,17 @@ from msgspec.structs import replace
 from dpverify.harness.finished import exit_code
 from dpverify.harness.run.judge import judge
 from dpverify.ledger import Specs
-from dpverify.ledger.lost_proofs import lost_proofs
-from dpverify.ledger.records import Status
-from dpverify.ledger.results import (
-    INTERRUPTED,
+from dpverify.ledger.check_results import (
     AmendmentResult,
     CheckResult,
     ControlResult,
     Counterexample,
     DerivationResult,
     Number,
-    Run,
-    RunInfo,
     Slack,
 )
+from dpverify.ledger.records import Status
+from dpverify.ledger.results import INTERRUPTED, Run, RunInfo, lost_proofs
 from dpverify.ledger.statements import Reference
 from dpverify.report.terminal import closing
 from tests.for_each import for_each

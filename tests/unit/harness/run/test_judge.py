@@ -6,25 +6,24 @@ from typing import Any
 import msgspec
 
 from dpverify.harness.finished import contradicts, unconfirmed
-from dpverify.harness.run.judge import (
+from dpverify.harness.run.judge import judge
+from dpverify.harness.run.status import (
     decide_status,
-    judge,
     sources_disagree,
     unproved_premises,
 )
 from dpverify.ledger import Specs
-from dpverify.ledger.records import Amendment, Status
-from dpverify.ledger.results import (
-    INTERRUPTED,
+from dpverify.ledger.check_results import (
     AmendmentResult,
     CheckResult,
     ControlResult,
     Counterexample,
     Method,
     Number,
-    Result,
     Slack,
 )
+from dpverify.ledger.records import Amendment, Status
+from dpverify.ledger.results import INTERRUPTED, Result
 from dpverify.report.words import instead_words
 from tests.for_each import for_each
 

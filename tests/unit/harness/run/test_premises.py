@@ -6,11 +6,11 @@ import itertools
 
 import msgspec
 
-from dpverify.harness.run.judge import settle
+from dpverify.harness.run.status import settle
 from dpverify.harness.run.suite import Suite, judged
 from dpverify.ledger import Specs
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.records import Status
-from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Reference
 from tests.for_each import for_each
 

@@ -11,8 +11,9 @@ from dpverify.harness.recorded_proof import RecordedRun
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.suite import JudgedReading
 from dpverify.ledger import Specs
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.records import encode
-from dpverify.ledger.results import CheckResult, Result, Run
+from dpverify.ledger.results import Result, Run
 from dpverify.report.terminal import closing
 
 SOURCE = "tests.unit.harness.demo.demo_checks:load"

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dpverify.harness.budget import Shares
+from dpverify.harness.checks import Shares
 from dpverify.harness.finished import errors, exit_code, unconfirmed
 from dpverify.harness.run import runner
 from dpverify.harness.run.engine import Progress, run_jobs
@@ -22,17 +22,9 @@ from dpverify.harness.run.suite import Suite, declared_seconds
 from dpverify.harness.run.task_pool import DIED
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger import SpecError, Specs
+from dpverify.ledger.check_results import AmendmentResult, CheckResult, Number, Slack
 from dpverify.ledger.records import encode
-from dpverify.ledger.results import (
-    INTERRUPTED,
-    AmendmentResult,
-    CheckResult,
-    Number,
-    Result,
-    Run,
-    Slack,
-    decode,
-)
+from dpverify.ledger.results import INTERRUPTED, Result, Run, decode
 from dpverify.papers import SEARCH_SECONDS
 from dpverify.report.terminal import closing
 from tests.for_each import for_each

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from dpverify.harness.budget import BUDGETS
+from dpverify.harness.checks import BUDGETS
 from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run import store as module
 from dpverify.harness.run.runner import verify
@@ -26,7 +26,8 @@ from dpverify.harness.run.tasks import Job
 from dpverify.harness.statistics.mean_judges import MeanMoments
 from dpverify.harness.statistics.trajectory_sums import TrajectoryStatistics
 from dpverify.ledger import Specs
-from dpverify.ledger.results import CheckResult, Run
+from dpverify.ledger.check_results import CheckResult
+from dpverify.ledger.results import Run
 from dpverify.report.terminal import closing
 from tests.for_each import for_each
 from tests.unit.harness.run.test_runner import SOURCE, without_times

@@ -4,10 +4,7 @@ import numpy as np
 from flint import arb
 
 from dpverify.harness import Outcome
-from dpverify.harness.search.exhaustive_check import (
-    compare_arrays,
-    compare_coefficients,
-)
+from dpverify.harness.search.derived_checks import compare_arrays, compare_coefficients
 from dpverify.symbolic.exact.combinations import Combination, Name, term
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from dpverify.harness import BUDGETS, Context, ExhaustiveCheck, Outcome, Planted, Point
 from dpverify.harness.search.exhaustive_check import unimplied_conditions
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.formula import parse, parse_relation
-from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from tests.for_each import for_each
 

@@ -9,7 +9,7 @@ from flint import arb
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.run.sources import PAPERS, load_checks
 from dpverify.harness.run.suite import Suite, judged
-from dpverify.harness.search import search_check
+from dpverify.harness.search import derived_checks
 from dpverify.harness.search.search import beginnings, search
 from dpverify.harness.search.search_check import SearchCheck
 from dpverify.harness.sides import Prober
@@ -97,12 +97,12 @@ def test_where_the_corrected_bound_says_nothing_it_shows_nothing(
         SPECS.claim("tran2022:lemma-7-count-2").statement({}, "held"), relation=relation
     )
     said = replace(held, variant="amended", requires=(parse_relation(condition),))
-    monkeypatch.setattr(search_check, "_corrected", lambda claim, reading: said)
+    monkeypatch.setattr(derived_checks, "_corrected", lambda claim, reading: said)
     point = {"N": Fraction(3)}
-    assert search_check.corrected_side(point, held) == arb(never)
+    assert derived_checks.corrected_side(point, held) == arb(never)
     assert (
         decide_statement(
-            held, point, lambda bits: search_check.corrected_side(point, held)
+            held, point, lambda bits: derived_checks.corrected_side(point, held)
         )
         is False
     )

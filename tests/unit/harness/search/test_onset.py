@@ -1,8 +1,8 @@
-from dpverify.harness.search.onset import (
+from dpverify.harness.search.candidates import (
     PER_DECADE,
     first_below,
     first_below_near,
-    size,
+    size_at,
 )
 from tests.for_each import for_each
 
@@ -13,10 +13,10 @@ def test_the_onset_is_the_first_size_below_one(threshold: int) -> None:
         return float(threshold / n)
 
     k = first_below(bound)
-    assert bound(size(k)) < 1 <= bound(size(k - 1))
+    assert bound(size_at(k)) < 1 <= bound(size_at(k - 1))
     for guess in (k - 7, k, k + 12):
         assert first_below_near(bound, guess) == k
 
 
 def test_sizes_are_even_in_logarithms() -> None:
-    assert [size(k * PER_DECADE) for k in range(4)] == [1, 10, 100, 1000]
+    assert [size_at(k * PER_DECADE) for k in range(4)] == [1, 10, 100, 1000]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpverify.harness import BUDGETS, Context, Outcome, Planted
-from dpverify.harness.search.exhaustive_check import OnsetCheck
+from dpverify.harness.search.derived_checks import OnsetCheck
 from dpverify.ledger.statements import Statement
 
 COLUMNS = {"onset": {"x": [1.0]}}

@@ -15,9 +15,9 @@ from dpverify.harness.search.practical import (
 )
 from dpverify.harness.sides import Probe
 from dpverify.ledger import Statement, load_specs
+from dpverify.ledger.check_results import Number
 from dpverify.ledger.formula import parse
 from dpverify.ledger.records import Symbol
-from dpverify.ledger.results import Number
 from tests.for_each import for_each
 from tests.unit.harness.formulas import formula
 

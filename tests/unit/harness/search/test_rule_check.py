@@ -12,9 +12,9 @@ from dpverify.harness import (
     RuleCheck,
     of_variant,
 )
-from dpverify.harness.search.exhaustive_check import away_from_boundaries
+from dpverify.harness.search.derived_checks import away_from_boundaries
 from dpverify.harness.sides import Rule
-from dpverify.ledger.results import CheckResult
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.statements import Statement
 from tests.for_each import for_each
 

@@ -16,8 +16,8 @@ from dpverify.harness import (
     Vacuity,
 )
 from dpverify.ledger import Specs
+from dpverify.ledger.check_results import CheckResult, Number
 from dpverify.ledger.formula import parse, parse_relation
-from dpverify.ledger.results import CheckResult, Number
 from dpverify.ledger.statements import Statement
 from tests.for_each import for_each
 

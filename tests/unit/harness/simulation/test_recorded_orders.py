@@ -15,7 +15,7 @@ from dpverify.harness.simulation.recorded_orders import (
     RecordedOrdersCheck,
     tables_sha256,
 )
-from dpverify.ledger.results import CheckResult
+from dpverify.ledger.check_results import CheckResult
 from dpverify.papers.wang2019.experiments.checks import orderings as wang2019
 from dpverify.papers.zhang2021.experiments.checks import orderings as zhang2021
 

@@ -11,7 +11,7 @@ import pytest
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.simulation.runs import UPHILL, OptimizerFault
 from dpverify.harness.simulation.runs_check import RunsCheck
-from dpverify.ledger.results import CheckResult
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.statements import Statement
 from tests.unit.harness.simulation.toy import Coin, toss
 

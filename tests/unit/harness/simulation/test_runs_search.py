@@ -9,7 +9,7 @@ from dataclasses import replace
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.simulation.runs import OptimizerFault
 from dpverify.harness.simulation.runs_search import CONFIRMED, Effort, SearchRunsCheck
-from dpverify.ledger.results import CheckResult
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.statements import Statement
 from tests.unit.harness.simulation.toy import Coin, Coins, toss
 

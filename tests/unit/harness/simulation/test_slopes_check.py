@@ -9,7 +9,7 @@ import pytest
 
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.simulation.slopes_check import Simulated, SlopesCheck
-from dpverify.ledger.results import CheckResult
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.statements import Statement
 
 

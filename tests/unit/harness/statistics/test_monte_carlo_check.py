@@ -20,7 +20,7 @@ from dpverify.harness import (
 )
 from dpverify.harness.statistics.mean_judges import Judgement
 from dpverify.harness.statistics.pieces import Pieces
-from dpverify.ledger.results import CheckResult
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.statements import Statement
 
 PLAN = Plan(TrajectoryEffect(2, 1, scale=1.1), block=300)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from dpverify.harness import BUDGETS, Context
-from dpverify.harness.statistics.trajectory_law import (
+from dpverify.harness.statistics.trajectory_effects import (
     DetectableFaults,
     plan_to_detect,
-    run_by_run,
     shape,
 )
+from dpverify.harness.statistics.trajectory_law import run_by_run
 
 ROUGH, FINE = DetectableFaults(0.3, 1.25, 1.02), DetectableFaults(0.1, 1.1, 1.005)
 

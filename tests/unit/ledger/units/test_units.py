@@ -15,8 +15,7 @@ from dpverify.ledger import PaperSpec, Statement, load_specs
 from dpverify.ledger.formula import Bin, Call, Formula, Name, Neg, Num, Sum
 from dpverify.ledger.units.check import _result_of, check_units
 from dpverify.ledger.units.reader import StatedUnits
-from dpverify.ledger.units.records import read_units
-from dpverify.ledger.units.terms import UNITLESS
+from dpverify.ledger.units.scaling import UNITLESS, read_units
 from tests.for_each import for_each
 
 EXAMPLES = Path(__file__).parents[4] / "docs" / "examples"

@@ -66,8 +66,8 @@ def test_no_step_is_longer_than_the_accuracy_allows() -> None:
     one = run(parameters(zeta=0.01), keep=True)
     one.advance()
     lengths = np.linalg.norm(np.diff(one.iterates, axis=0), axis=1)
-    # each estimate is longer than 2 zeta here, so that each step is as long as is
-    # allowed
+    # each estimate is longer than 2 zeta here,
+    # so that each step is as long as is allowed
     assert np.allclose(lengths, 0.01 / PROBLEM.smoothness, rtol=1e-12, atol=0)
 
 

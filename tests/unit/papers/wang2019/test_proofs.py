@@ -7,7 +7,7 @@ from dataclasses import replace
 import msgspec
 
 from dpverify.ledger import load_specs
-from dpverify.ledger.proofs.book import ProofBook
+from dpverify.ledger.proof_book import ProofBook
 from dpverify.symbolic.elaborate.examination import examine
 from dpverify.symbolic.elaborate.formulas import ProofError
 from tests.for_each import for_each

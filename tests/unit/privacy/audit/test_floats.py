@@ -9,7 +9,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from dpverify.privacy.audit.audit import audit
-from dpverify.privacy.audit.floats import ZERO, lowest_bit
+from dpverify.privacy.audit.scores import ZERO, lowest_bit
 from dpverify.privacy.gaussian import mu_of
 from tests.for_each import for_each
 

@@ -73,8 +73,8 @@ def test_all_rounds_but_a_quarter_are_judged_and_no_guess_is_wrong_where_the_out
     assert (936, 3747, "learning a rule") in told
     assert found.right is not None
     assert found.epsilon_at is not None
-    # r guesses, all right: with e^eps/(1 + e^eps) below a^(1/r) that has a chance below
-    # a
+    # r guesses, all right: with e^eps/(1 + e^eps)
+    # below a^(1/r) that has a chance below a
     sure = 1e-3 ** (1.0 / found.right)
     assert 4.0 < found.epsilon <= np.log(sure / (1.0 - sure))
     assert found.epsilon == found.epsilon_at(1e-3) > found.epsilon_at(1e-6)

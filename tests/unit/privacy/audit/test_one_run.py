@@ -13,14 +13,15 @@ from scipy.optimize import linprog
 from scipy.stats import binom
 
 import dpverify as dv
-from dpverify.privacy.audit import one_run
+from dpverify.privacy.audit import counting as one_run_counting
 from dpverify.privacy.audit.counting import (
     chance_under,
     curve_tradeoff,
     gaussian_tradeoff,
     is_rarer,
+    one_run_chance,
+    one_run_epsilon,
 )
-from dpverify.privacy.audit.one_run import one_run_chance, one_run_epsilon
 from dpverify.privacy.gaussian import delta_of, epsilon_of
 
 EXAMPLES = 120
@@ -166,7 +167,7 @@ def test_a_bound_without_delta_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     ) -> float:
         return one_run_epsilon(examples, guesses, right, 0.0, level)
 
-    monkeypatch.setattr(one_run, "one_run_epsilon", without_delta)
+    monkeypatch.setattr(one_run_counting, "one_run_epsilon", without_delta)
     assert errors(law, epsilon, delta) > MOST_ERRORS
 
 

@@ -9,10 +9,10 @@ from scipy import stats
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpverify.privacy.audit.audit import audit
+from dpverify.privacy.audit.candidates import Learner
 from dpverify.privacy.audit.groups import SortedOutputs, join_rows, rows_of
 from dpverify.privacy.audit.records import Floats
 from dpverify.privacy.audit.scores import (
-    Learner,
     _gaussian,
     bent,
     distance,

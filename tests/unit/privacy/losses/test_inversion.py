@@ -12,12 +12,13 @@ from dpverify.privacy.losses.grid import (
     ROUNDOFF,
     LossLaw,
     Side,
+    Steps,
     UnresolvedError,
     step_law,
 )
 from dpverify.privacy.losses.inversion import _decay, _tilt, invert
 from dpverify.privacy.losses.phases import BLOCK, phase_sums
-from dpverify.privacy.losses.total import Steps, add_up
+from dpverify.privacy.losses.total import add_up
 from tests.for_each import for_each
 
 LAW = LossLaw(

@@ -8,8 +8,8 @@ import numpy as np
 from flint import fmpz_poly
 
 from dpverify.kernels.typing import Vector
-from dpverify.privacy.losses.grid import ROUNDOFF, LossLaw
-from dpverify.privacy.losses.total import Precision, Steps, _law_of_sum
+from dpverify.privacy.losses.grid import ROUNDOFF, LossLaw, Steps
+from dpverify.privacy.losses.total import Precision, _law_of_sum
 from tests.for_each import for_each
 
 PARTS = 1 << 10

@@ -13,7 +13,7 @@ import pytest
 
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Matrix, Vector
-from dpverify.problems import logistic_bounds, softmax_bounds
+from dpverify.problems import logistic_bounds
 from dpverify.problems.softmax_regression import softmax_gradient
 from tests.for_each import for_each
 
@@ -53,7 +53,7 @@ def test_no_gradient_on_the_grid_is_longer_and_some_reach_the_bound(
     classes: int,
 ) -> None:
     norms = np.linalg.norm(slopes(classes), axis=1)
-    bound = softmax_bounds.lipschitz(1.0, 0.0, 1, classes)
+    bound = logistic_bounds.softmax_lipschitz(1.0, 0.0, 1, classes)
     assert norms.max() <= bound <= math.sqrt(2) * (1 + 1e-13)
     assert norms.max() > bound * (1 - 1e-12)
     # planted: the constant of two classes in one row
@@ -67,7 +67,7 @@ def test_no_hessian_on_the_grid_is_larger_and_some_reach_the_bound(
     p = slopes(classes) + np.eye(1, classes)
     hessians = p[:, :, None] * np.eye(classes) - p[:, :, None] * p[:, None, :]
     values = np.linalg.eigvalsh(hessians)
-    assert values.max() <= softmax_bounds.smoothness(1.0, 0.0) * (1 + 1e-15)
+    assert values.max() <= logistic_bounds.softmax_smoothness(1.0, 0.0) * (1 + 1e-15)
     assert values.max() > 0.5 * (1 - 1e-3)
     assert values.min() > -1e-15
     # planted: that of logistic regression
@@ -77,7 +77,7 @@ def test_no_hessian_on_the_grid_is_larger_and_some_reach_the_bound(
 @for_each("lam", [0.0, 0.05, 2.0])
 def test_gradients_move_at_most_so_many_times_as_far_as_weights(lam: float) -> None:
     rng, largest, d = np.random.default_rng(0), 0.0, 6
-    L = softmax_bounds.smoothness(0.7, lam)
+    L = logistic_bounds.softmax_smoothness(0.7, lam)
     for _ in range(3000):
         x = rng.standard_normal(2)
         x *= 0.7 / np.linalg.norm(x)
@@ -103,13 +103,16 @@ def test_what_the_kernel_rounds_to_is_no_longer_exactly() -> None:
         y = int(rng.integers(classes))
         exact = sum(Fraction(float(v)) ** 2 for v in at(w, x, y, 0.0))
         radius = math.nextafter(math.sqrt(sum(float(v) ** 2 for v in x)), 2.0)
-        assert exact <= Fraction(softmax_bounds.lipschitz(radius, 0.0, p, classes)) ** 2
+        assert (
+            exact
+            <= Fraction(logistic_bounds.softmax_lipschitz(radius, 0.0, p, classes)) ** 2
+        )
 
 
 def test_the_bound_covers_quotients_that_sum_to_more_than_1() -> None:
     """As the head of the module has it: to (1 + u)/(1 - u)^(K - 1), which 2^40 classes show."""
     bound, unit, classes = (
-        Fraction(softmax_bounds.lipschitz(1.0, 0.0, 1, 1 << 40)),
+        Fraction(logistic_bounds.softmax_lipschitz(1.0, 0.0, 1, 1 << 40)),
         Fraction(1, 1 << 53),
         1 << 40,
     )
@@ -121,22 +124,30 @@ def test_the_regularizer_adds_its_own() -> None:
     w = np.full(12, 1 / math.sqrt(3))
     got = at(w, np.zeros(4), 0, 0.8)
     assert np.linalg.norm(got) == pytest.approx(
-        softmax_bounds.lipschitz(0.0, 0.8, 4, 3), rel=1e-14
+        logistic_bounds.softmax_lipschitz(0.0, 0.8, 4, 3), rel=1e-14
     )
-    assert softmax_bounds.smoothness(0.0, 0.8) == pytest.approx(1.6, rel=1e-15)
-    assert softmax_bounds.gap_at_zero(10) == pytest.approx(math.log(10), rel=1e-15)
+    assert logistic_bounds.softmax_smoothness(0.0, 0.8) == pytest.approx(1.6, rel=1e-15)
+    assert logistic_bounds.softmax_gap_at_zero(10) == pytest.approx(
+        math.log(10), rel=1e-15
+    )
 
 
 @for_each(
     ("call", "message"),
     [
         (
-            lambda: softmax_bounds.lipschitz(-1.0, 0.0, 1, 2),
+            lambda: logistic_bounds.softmax_lipschitz(-1.0, 0.0, 1, 2),
             "radius must be finite and at least 0, got radius=-1.0",
         ),
-        (lambda: softmax_bounds.smoothness(1.0, math.nan), "lam must be finite"),
-        (lambda: softmax_bounds.gap_at_zero(1), "classes must lie in"),
-        (lambda: softmax_bounds.lipschitz(1.0, 0.0, 0, 2), "features must lie in"),
+        (
+            lambda: logistic_bounds.softmax_smoothness(1.0, math.nan),
+            "lam must be finite",
+        ),
+        (lambda: logistic_bounds.softmax_gap_at_zero(1), "classes must lie in"),
+        (
+            lambda: logistic_bounds.softmax_lipschitz(1.0, 0.0, 0, 2),
+            "features must lie in",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(call: Callable[[], float], message: str) -> None:

@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from dpverify.ledger import load_specs
-from dpverify.ledger.chapters import Chapter, Passage
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.formula import parse, to_text
-from dpverify.ledger.results import CheckResult, Result
-from dpverify.report.pages.fill import TermError, common_factor, term
+from dpverify.ledger.results import Result
+from dpverify.ledger.specs import Chapter, Passage
+from dpverify.report.pages.fill import TermError, chapter_blocks, common_factor, term
 from dpverify.report.pages.layout import Places
-from dpverify.report.pages.paper import chapter_blocks
 from dpverify.report.pages.write import read_runs
 from tests.for_each import for_each
 from tests.unit.report.rendering import tables

@@ -9,9 +9,8 @@ import msgspec
 import pytest
 
 from dpverify.ledger import load_specs
-from dpverify.ledger.chapters import Chapter, Passage
 from dpverify.ledger.results import Run
-from dpverify.ledger.specs import PaperSpec
+from dpverify.ledger.specs import Chapter, PaperSpec, Passage
 from dpverify.report.collect import claim_id
 from dpverify.report.pages import layout, write
 from dpverify.report.pages.layout import LIMIT, Places, is_result, lay_out, part_of

@@ -7,13 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dpverify.ledger.results import (
-    AmendmentResult,
-    DerivationResult,
-    Result,
-    Run,
-    StepResult,
-)
+from dpverify.ledger.check_results import AmendmentResult, DerivationResult, StepResult
+from dpverify.ledger.results import Result, Run
 from dpverify.report.collect import said_alike
 from dpverify.report.pages.layout import Places
 from dpverify.report.pages.paper import paper_pages

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from dpverify.ledger import load_specs
-from dpverify.ledger.chapters import PassageCondition, calls, reference
 from dpverify.ledger.results import Result
+from dpverify.ledger.specs import PassageCondition, calls, reference
 from dpverify.ledger.units import check_units
 from dpverify.report.collect import claim_id
-from dpverify.report.pages.paper import QUESTIONS_PAGE as PAGE
-from dpverify.report.pages.paper import UNITS_PAGE, Question, paper_pages, questions
+from dpverify.report.pages.appendices import QUESTIONS_PAGE as PAGE
+from dpverify.report.pages.appendices import UNITS_PAGE, Question, questions
+from dpverify.report.pages.paper import paper_pages
 from dpverify.report.pages.repository import recorded
 from tests.for_each import for_each
 

@@ -7,8 +7,7 @@ import pytest
 from jinja2 import UndefinedError
 
 import dpverify.report
-from dpverify.ledger.records import Status
-from dpverify.ledger.results import (
+from dpverify.ledger.check_results import (
     CheckResult,
     ControlResult,
     Counterexample,
@@ -16,6 +15,7 @@ from dpverify.ledger.results import (
     StepResult,
     StepStatus,
 )
+from dpverify.ledger.records import Status
 from dpverify.report.pages.templates import environment, evidence, render
 from tests.for_each import for_each
 from tests.unit.report.rendering import cells
@@ -76,8 +76,8 @@ FOUND = Counterexample(
 @for_each(
     ("status", "checks", "words"),
     [
-        # what says less than the verdict is left out, unless it is blind or could not
-        # decide
+        # what says less than the verdict is left
+        # out, unless it is blind or could not decide
         ("proved", [PROOF, SEEN], "proved by `proof`"),
         ("proved", [PROOF, BLIND], f"proved by `proof`; {MISSED}"),
         ("proved", [PROOF, OPEN], "proved by `proof`; inconclusive by `open` (n=5)"),

@@ -8,10 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dpverify.ledger.chapters import Chapter, Passage
+from dpverify.ledger.check_results import Slack
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.records import encode
-from dpverify.ledger.results import Result, Run, Slack, decode
+from dpverify.ledger.results import Result, Run, decode
+from dpverify.ledger.specs import Chapter, Passage
 from dpverify.report.collect import ReportError, by_paper
 from dpverify.report.pages import write
 from dpverify.report.pages.figures import Columns, svg

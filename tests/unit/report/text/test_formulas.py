@@ -1,7 +1,7 @@
 from __future__ import annotations
 
+from dpverify.report.text.console import in_ascii
 from dpverify.report.text.formulas import domains_text, formula_text, prose_text
-from dpverify.report.text.tables import in_ascii
 from tests.for_each import for_each
 
 

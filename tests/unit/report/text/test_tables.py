@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.text import Text
 
 from dpverify.ledger import load_specs
-from dpverify.ledger.display import list_claims
-from dpverify.report.text.tables import LONGEST_WORD, Cell, name_cell, table
+from dpverify.ledger.claims import list_claims
+from dpverify.report.text.console import LONGEST_WORD, Cell, name_cell, table
 from dpverify.report.words import claim_with_reading
 from tests.for_each import for_each
 

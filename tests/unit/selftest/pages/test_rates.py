@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dpverify.selftest.pages import RATES_PAGE, rates_page
-from dpverify.selftest.pages import rates_summary as summary
+from dpverify.selftest.check_pages import RATES_PAGE, rates_page
+from dpverify.selftest.check_pages import rates_summary as summary
 from dpverify.selftest.records import CheckRates, RatesRun
 
 RIGHT = CheckRates(

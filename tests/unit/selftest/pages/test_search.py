@@ -7,8 +7,8 @@ import pytest
 
 from dpverify.report.collect import ReportError
 from dpverify.report.words import GENERATED
-from dpverify.selftest.pages import SEARCH_PAGE, search_page
-from dpverify.selftest.pages import search_summary as summary
+from dpverify.selftest.check_pages import SEARCH_PAGE, search_page
+from dpverify.selftest.check_pages import search_summary as summary
 from dpverify.selftest.records import Hunted, SearchRun, Trial
 
 SEEN, MISSED = (

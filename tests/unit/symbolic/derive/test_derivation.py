@@ -6,7 +6,7 @@ from typing import Any
 import sympy
 from sympy import Lambda, Sum, Symbol, exp, log, sqrt
 
-from dpverify.ledger.results import Number
+from dpverify.ledger.check_results import Number
 from dpverify.symbolic.certify.certificates import certify_chain
 from dpverify.symbolic.certify.judge import check_derivation
 from dpverify.symbolic.derive.perturb import (
@@ -18,7 +18,7 @@ from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Step, premis
 from dpverify.symbolic.expressions.functions import HOLE, Inner, Log2, Norm
 from dpverify.symbolic.expressions.ranges import AnyVector, Variable, integer, real
 from dpverify.symbolic.prove.canonical import canonical
-from dpverify.symbolic.prove.equality import are_equal, same_terms
+from dpverify.symbolic.prove.comparisons import are_equal, same_terms
 from dpverify.symbolic.prove.facts import Facts
 from tests.for_each import for_each
 

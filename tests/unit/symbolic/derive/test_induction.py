@@ -12,14 +12,9 @@ from dpverify.symbolic.certify.judge import check_derivation
 from dpverify.symbolic.derive.cited import all_subderivations, cite
 from dpverify.symbolic.derive.integers import Hypothesis, Induction, by_induction
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, Step
+from dpverify.symbolic.expressions.evaluation import AnyFunction, FunctionOf
 from dpverify.symbolic.expressions.functions import HOLE
-from dpverify.symbolic.expressions.ranges import (
-    AnyFunction,
-    FunctionOf,
-    Variable,
-    integer,
-    real,
-)
+from dpverify.symbolic.expressions.ranges import Variable, integer, real
 from tests.for_each import for_each
 
 n = Symbol("n", integer=True, nonnegative=True)

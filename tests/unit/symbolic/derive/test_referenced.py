@@ -10,8 +10,7 @@ from sympy import Integer, Symbol
 
 from dpverify.ledger import Specs, load_specs
 from dpverify.symbolic.certify.judge import check_derivation
-from dpverify.symbolic.derive.cited import cite, cited_statements
-from dpverify.symbolic.derive.define import refer
+from dpverify.symbolic.derive.cited import cite, cited_statements, refer
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, Step
 from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer, real
 from tests.for_each import for_each

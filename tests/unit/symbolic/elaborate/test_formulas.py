@@ -9,7 +9,7 @@ import pytest
 
 from dpverify.ledger import load_specs
 from dpverify.ledger.formula import parse, to_text
-from dpverify.symbolic.certify.writer import symbols_of
+from dpverify.symbolic.certify.header import symbols_of
 from dpverify.symbolic.derive.setting import Setting
 from dpverify.symbolic.derive.steps import Derivation
 from dpverify.symbolic.elaborate.formulas import Abbreviations, ProofError

@@ -12,8 +12,9 @@ from dpverify.ledger.formula import parse
 from dpverify.symbolic.certify.checker import k as checker
 from dpverify.symbolic.certify.checker import value_of
 from dpverify.symbolic.certify.prefix import from_sympy
+from dpverify.symbolic.expressions.evaluation import evaluate_expr
 from dpverify.symbolic.expressions.functions import Binomial
-from dpverify.symbolic.expressions.translation import evaluate_expr, to_sympy
+from dpverify.symbolic.expressions.translation import to_sympy
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.facts import Facts, Occurrence
 from tests.for_each import for_each

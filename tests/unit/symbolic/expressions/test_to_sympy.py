@@ -34,10 +34,9 @@ from dpverify.symbolic.exact.numbers import (
     to_value,
     working_precision,
 )
+from dpverify.symbolic.expressions.evaluation import evaluate_expr, from_sympy
 from dpverify.symbolic.expressions.functions import Bit, Log2, PopCount
 from dpverify.symbolic.expressions.translation import (
-    evaluate_expr,
-    from_sympy,
     sympy_conditions,
     sympy_sides,
     sympy_symbols,

@@ -26,8 +26,8 @@ from sympy import (
 )
 
 from dpverify.symbolic.exact.numbers import compare, to_value
+from dpverify.symbolic.expressions.evaluation import compile_expr
 from dpverify.symbolic.expressions.functions import Bit, Log2, PopCount
-from dpverify.symbolic.expressions.translation import compile_expr
 from dpverify.symbolic.prove.facts import Facts, differences, with_witnesses
 from dpverify.symbolic.prove.signs import is_implied, is_nonnegative, is_positive
 from tests.for_each import for_each

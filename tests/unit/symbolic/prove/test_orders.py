@@ -10,13 +10,13 @@ from flint import fmpq
 from sympy import Integer, Rational, Symbol, exp, log, sqrt
 
 from dpverify.symbolic.expressions.functions import Log2
-from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.prove.orders import (
+from dpverify.symbolic.prove.comparisons import (
     NoMonomialsError,
     WeightedTerm,
     monomials,
     prove_order,
 )
+from dpverify.symbolic.prove.facts import Facts
 from tests.for_each import for_each
 
 N, T = (Symbol(name, integer=True, positive=True) for name in "NT")

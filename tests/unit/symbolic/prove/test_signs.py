@@ -9,7 +9,7 @@ from sympy import Abs, Max, Min, Piecewise, Rational, Symbol, exp, floor, log, s
 from dpverify.symbolic.exact.numbers import to_value
 from dpverify.symbolic.expressions.functions import Bit, Log2, PopCount
 from dpverify.symbolic.prove import certificate, signs
-from dpverify.symbolic.prove.atoms import facts_between
+from dpverify.symbolic.prove.canonical import facts_between
 from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError, with_witnesses
 from dpverify.symbolic.prove.signs import (
     is_implied,

@@ -13,6 +13,7 @@ import sympy
 from flint import fmpq
 
 from dpverify.symbolic.exact.numbers import DomainError, compare
+from dpverify.symbolic.expressions.evaluation import compile_expr
 from dpverify.symbolic.expressions.ranges import (
     AnyVector,
     GaussianNorm,
@@ -21,7 +22,6 @@ from dpverify.symbolic.expressions.ranges import (
     Variable,
     Vector,
 )
-from dpverify.symbolic.expressions.translation import compile_expr
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE, Condition, Rule
 from dpverify.symbolic.rules.base import Holds, IsInteger, IsVector, substitute

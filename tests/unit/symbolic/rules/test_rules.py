@@ -7,6 +7,7 @@ import sympy
 from sympy import Lambda, Sum, Symbol, exp, oo
 
 from dpverify.symbolic.exact.numbers import compare
+from dpverify.symbolic.expressions.evaluation import compile_expr
 from dpverify.symbolic.expressions.functions import Norm
 from dpverify.symbolic.expressions.ranges import (
     AnyVector,
@@ -16,7 +17,6 @@ from dpverify.symbolic.expressions.ranges import (
     Variable,
     real,
 )
-from dpverify.symbolic.expressions.translation import compile_expr
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE, find_rule
 from dpverify.symbolic.rules.base import Holds, IsVector, substitute

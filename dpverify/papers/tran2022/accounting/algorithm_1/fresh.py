@@ -108,8 +108,8 @@ class FreshTree:
                 )
                 for state, pairs in fit.items()
             }
-        # Bound on the loss from computing hulls in floats; see NOTES_accountant.md,
-        # section 5.
+        # Bound on the loss from computing hulls in
+        # floats; see NOTES_accountant.md, section 5.
         lost = len(self._levels) * (24 * longest + 32) * 2.0**-53 if self.upper else 0.0
         return FreshRun(
             self,

@@ -21,8 +21,8 @@ from dpverify.kernels.jit import inner_kernel, kernel
 from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.accounting.blocks import Codes, State, pairings
 
-# Differences of S are relative to max(S, FLOOR), as the visits of a node itself weigh
-# about 1.
+# Differences of S are relative to max(S, FLOOR),
+# as the visits of a node itself weigh about 1.
 FLOOR: Final = 0.05
 
 # A point is removed only if it lies below the chord by more than rounding errors.
@@ -164,8 +164,8 @@ class Level(NamedTuple):
     offsets: Places  # (m,) first steps, counted from 0, modulo N; increasing
     left: Places  # (m,) index of the left half in the level below
     right: Places  # (m,) index of the right half in the level below
-    # (m, 5) index of the first point of each of ``STATES``, and the end of the last
-    # state's points
+    # (m, 5) index of the first point of each of
+    # ``STATES``, and the end of the last state's points
     begin: Places
     S: Vector  # (n,) sum of weights at the block's end, for all points
     Q: Vector  # (n,) value of the nodes inside, for all points

@@ -181,8 +181,8 @@ SHORT: Final = 128
 EFFORTS: Final = ((2e-3, 512), (1e-3, 512), (4e-4, 2048), (1e-4, 8192))
 """Relative difference for merging points, and number of parts of an epoch; tried in turn until the bounds are close."""
 
-# With at least this many epochs the coarsest effort is tried first; otherwise it is
-# skipped.
+# With at least this many epochs the coarsest
+# effort is tried first; otherwise it is skipped.
 MANY_EPOCHS: Final = 2000
 
 MOST_OF_LONG: Final = 50_000
@@ -200,12 +200,12 @@ def sr_nsgd_mu(
     accuracy: float = ACCURACY,
 ) -> Bounds:
     """Return bounds on the Gaussian privacy parameter mu of Algorithm 2, all families together, for 0 < gamma < 1."""
-    # Refined until the ratio of the bounds on mu^2 is at most ``accuracy``, or no finer
-    # tree is left. The outputs on neighbouring data sets are at most as distinguishable
-    # as N(0, 1) and N(mu, 1) for mu = ``upper``. ``lower`` is the value that the
-    # per-node sensitivities give for one pattern. Infinite if a node that depends on
-    # the data has no noise. Replaces ``tran2022:theorem-8``; NOTES_accountant.md has
-    # the proofs.
+    # Refined until the ratio of the bounds on mu^2 is at most ``accuracy``,
+    # or no finer tree is left. The outputs on neighbouring data sets are at
+    # most as distinguishable as N(0, 1) and N(mu, 1) for mu = ``upper``.
+    # ``lower`` is the value that the per-node sensitivities give for one
+    # pattern. Infinite if a node that depends on the data has no noise.
+    # Replaces ``tran2022:theorem-8``; NOTES_accountant.md has the proofs.
     T = parameters.steps
     N = check.whole(1, examples=examples)
     L = check.not_negative(smoothness=smoothness)

@@ -31,8 +31,8 @@ from dpverify.papers.tran2022.accounting.blocks import (
 
 Key: TypeAlias = tuple[int, ...]
 
-# Differences are relative, but to at least this fraction of the largest contribution of
-# one visit.
+# Differences are relative, but to at least this
+# fraction of the largest contribution of one visit.
 FLOOR = 0.05
 
 NOTHING = Triples(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64))

@@ -252,8 +252,8 @@ def merge_cells(
 ) -> int:
     """Merge close points, in place; return their number. ``order`` sorts the points by the number of their cell."""
     n = order.shape[0]
-    # insertion sort of each cell by decreasing Q; a cell has at most a few hundred
-    # points
+    # insertion sort of each cell by decreasing
+    # Q; a cell has at most a few hundred points
     for k in range(1, n):
         i = order[k]
         m = k

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from dpverify.kernels.typing import Vector
-from dpverify.papers.tran2022.accounting.algorithm_2 import pairs
+from dpverify.papers.tran2022.accounting.algorithm_2 import nodes as pairs
 from dpverify.papers.tran2022.accounting.algorithm_2.fresh import FLOOR, SrTree
 from dpverify.papers.tran2022.accounting.algorithm_2.frontier import (
     add_block_node,
@@ -84,8 +84,8 @@ class FreeBlocks:
                 for n, points in blocks.items()
             }
             second = right.get(1, NO_VISIT)
-            # the later one of two visits in this short block is near the start of its
-            # epoch
+            # the later one of two visits in this short
+            # block is near the start of its epoch
             if level < self.top:
                 second = self._block_as_node(
                     self._single_visit(single, min(self.N - 1, 2 * half - 2)),
@@ -221,8 +221,8 @@ FEWEST: Final = 1 << 10  # A run is long only if its epochs have more steps than
 # A run is long only if it has at least this many blocks of 2^(top + HEAD) steps.
 LEAST_HEADS: Final = 8
 
-# The number of bits of a boundary in the first table; the second table has the lower
-# bits.
+# The number of bits of a boundary in the first
+# table; the second table has the lower bits.
 HIGH_BITS: Final = 10
 
 # Relative margin against rounding: up to 2^27 numbers are added one by one.

@@ -99,9 +99,9 @@ class StreamState(NamedTuple):
     # until its block is complete, and then S_u; for WINDOW and TOTAL, g_u and G_u. Row
     # N stays zero and represents an empty sum.
     rings: Stack
-    # (3, levels, d) Row k contains P_s of the last s whose lowest bit is 2^k. For G and
-    # MIXED row K stays zero and represents an empty sum. For R the whole run is one
-    # block.
+    # (3, levels, d) Row k contains P_s of the last s whose
+    # lowest bit is 2^k. For G and MIXED row K stays zero and
+    # represents an empty sum. For R the whole run is one block.
     prefixes: Stack
     adds: Indices  # (1,) number of vector additions of the last ``reconstruct_step``
 

@@ -71,11 +71,11 @@ class NodeNoise(NamedTuple):
     """Source of the noise of nodes."""
 
     deviations: Vector  # (4,) from ``Scales.deviations``
-    # (n, d) unit Gaussians, with the rows of ``tape_layout``; or (0, d): Gaussians are
-    # drawn
+    # (n, d) unit Gaussians, with the rows of
+    # ``tape_layout``; or (0, d): Gaussians are drawn
     tape: Tape
-    # (4,) state of an SFC64 generator for ``kernels.normal``; or (0,): NumPy draws from
-    # ``rng``
+    # (4,) state of an SFC64 generator for
+    # ``kernels.normal``; or (0,): NumPy draws from ``rng``
     words: Words
     rng: Generator
     unit: Vector  # (d,) working space

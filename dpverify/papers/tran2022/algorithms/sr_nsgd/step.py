@@ -46,11 +46,11 @@ class SrState(NamedTuple):
     # (3, d) Gradients of the step's example at the anchor, at the anchor before (not
     # read in the first epoch), and at w_t. A step overwrites them.
     gradients: Matrix
-    # (2, d) the anchors of this epoch and of the epoch before; updated at the end of an
-    # epoch
+    # (2, d) the anchors of this epoch and of the
+    # epoch before; updated at the end of an epoch
     anchors: Matrix
-    # (3, levels, d) row k contains the last node of length 2^k that is the left half of
-    # another node
+    # (3, levels, d) row k contains the last node of
+    # length 2^k that is the left half of another node
     left: Stack
     nodes: Stack  # (3, levels, d) row k contains the node [t - 2^k + 1, t]
     stream: StreamState

@@ -20,7 +20,7 @@ from dpverify.harness import (
 )
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.scales import printed_v
-from dpverify.papers.tran2022.momentum.momentum_error_bounds import (
+from dpverify.papers.tran2022.momentum.permutation_bounds import (
     attained_fresh,
     attained_once,
     largest_once,
@@ -33,8 +33,8 @@ CHECKS = PaperChecks("tran2022", __name__)
 Rule = Callable[[Point, Statement], Outcome]
 
 G = Fraction(1)
-# Constant of an O(.); a claim that fails with it fails with every other, for small
-# enough eta
+# Constant of an O(.); a claim that fails with it
+# fails with every other, for small enough eta
 CONSTANT = 1000
 
 

@@ -18,7 +18,7 @@ from dpverify.harness import (
     RuleCheck,
     of_variant,
 )
-from dpverify.harness.search.exhaustive_check import compare_coefficients
+from dpverify.harness.search.derived_checks import compare_coefficients
 from dpverify.kernels.epochs import draw_schedule
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.ledger.statements import Statement

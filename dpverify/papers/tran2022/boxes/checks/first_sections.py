@@ -19,7 +19,7 @@ from dpverify.harness import (
     of_variant,
 )
 from dpverify.harness.admissible import witness_properties
-from dpverify.harness.search.exhaustive_check import RuleCheck
+from dpverify.harness.search.derived_checks import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.trees.tree_aggregation_bounds import count_nodes
@@ -45,8 +45,8 @@ WHOLE_PATH = {
 CHECKS = PaperChecks("tran2022", __name__)
 
 EACH = 4  # Section 2, corrected: the deviation is EACH G sqrt(log(1/delta))/epsilon
-# Constant allowed for O~ in section 4, besides the square of log2(2 t) and the root of
-# log(1/delta)
+# Constant allowed for O~ in section 4, besides the
+# square of log2(2 t) and the root of log(1/delta)
 HIDDEN = 100
 
 

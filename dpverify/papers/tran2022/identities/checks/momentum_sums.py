@@ -18,10 +18,7 @@ from dpverify.harness import (
     Property,
     RuleCheck,
 )
-from dpverify.harness.search.exhaustive_check import (
-    compare_arrays,
-    compare_coefficients,
-)
+from dpverify.harness.search.derived_checks import compare_arrays, compare_coefficients
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.composition import compose
 from dpverify.papers.tran2022.algorithms.reconstruction import (

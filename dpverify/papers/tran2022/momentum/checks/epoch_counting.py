@@ -15,7 +15,7 @@ from dpverify.harness import (
     Property,
     of_variant,
 )
-from dpverify.harness.search.exhaustive_check import RuleCheck
+from dpverify.harness.search.derived_checks import RuleCheck
 from dpverify.ledger.statements import Statement
 
 MEETS = {

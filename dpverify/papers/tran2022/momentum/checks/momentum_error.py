@@ -23,7 +23,7 @@ from dpverify.harness import (
 from dpverify.harness.admissible import LineLoss, Witness, linear, witness_properties
 from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.derivation_check import from_lemma
-from dpverify.harness.search.exhaustive_check import RuleCheck, of_variant
+from dpverify.harness.search.derived_checks import RuleCheck, of_variant
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum import momentum_error_bounds as bounds
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (

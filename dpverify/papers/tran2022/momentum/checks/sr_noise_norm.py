@@ -1,11 +1,11 @@
 """Check Lemma 7, its expected norm, its range of gamma, and section 4's statements on the size of the noise.
 
-The lemma requires only gamma <= 1/2 and does not tie gamma to eta.
+The lemma requires only gamma <= 1/2 and does not tie gamma to eta. The rules of section 4's statements are in
+``stated_orders``.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import partial
@@ -16,21 +16,27 @@ from flint import ctx
 from dpverify.harness import (
     Budget,
     ExhaustiveCheck,
-    Outcome,
     PaperChecks,
     Planted,
     Point,
     SearchCheck,
 )
-from dpverify.harness.search.exhaustive_check import RuleCheck
+from dpverify.harness.search.derived_checks import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.momentum.checks.momentum_error import (
     AT_STEP_3N,
     SAME,
     TWO,
 )
-from dpverify.papers.tran2022.momentum.momentum_error_bounds import mean_distance_of_two
-from dpverify.papers.tran2022.noise.checks.sr_noise import (
+from dpverify.papers.tran2022.momentum.checks.stated_orders import (
+    choice,
+    lengths,
+    one_release,
+    order_of_noise,
+    third_epochs,
+)
+from dpverify.papers.tran2022.momentum.permutation_bounds import mean_distance_of_two
+from dpverify.papers.tran2022.noise.checks.sr_noise_points import (
     FIRST_TERM,
     against_exact,
     at_points,
@@ -44,20 +50,9 @@ from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (
     constant_spread,
     mean_square,
 )
-from dpverify.papers.tran2022.trees.tree_aggregation_bounds import (
-    gaussian_delta,
-    squared_decay_sum,
-)
 from dpverify.shared_types import Values
 from dpverify.symbolic.exact.evaluate import definitions
-from dpverify.symbolic.exact.numbers import (
-    Exact,
-    ball,
-    nearest_float,
-    to_ball,
-    to_exact,
-    to_value,
-)
+from dpverify.symbolic.exact.numbers import Exact, to_ball, to_value
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -250,146 +245,6 @@ def _two_example_runs(budget: Budget) -> Iterable[dict[str, Any]]:
                     yield {**shape, "alpha": alpha, "eta": eta, "epsilon": epsilon}
 
 
-def _lengths(budget: Budget) -> Iterable[dict[str, int | Fraction]]:
-    """Return sizes with T far below N, at N, and above it."""
-    top = {"smoke": 6, "standard": 7, "full": 8}[budget.name]
-    several = (
-        {"N": 4**k, "T": steps}
-        for k in range(1, top)
-        for steps in (1, 4**k // 2, 4**k, 16 * 4**k + 1)
-    )
-    sizes = (*several, {"N": 2**20, "T": 1}, {"N": 2**20, "T": 3})
-    return ({**size, "eta": _gamma(size["N"], size["T"]) / size["N"]} for size in sizes)
-
-
-def _gamma(n: int, steps: int) -> Fraction:
-    """Return sqrt(N/T), rounded down to thousandths, but at most 1/2."""
-    return min(Fraction(1, 2), Fraction(math.isqrt(10**6 * n // steps), 1000))
-
-
-FACTOR = 4
-"""Hidden constant allowed in the comparison of two standard deviations, besides one logarithm: 4 log2(2 N T)."""
-
-
-def _orders(point: Point, statement: Statement, excess: int = 1) -> Outcome:
-    """Compare Algorithm 2's largest exact standard deviation with its printed order, and with Algorithm 1's."""
-    # G = L = 1, sigma in units of sqrt(log(1/delta))/epsilon.
-    n = int(point["N"])
-    steps = int(point["T"])
-    alpha = Fraction(1, n)
-    log_n = n.bit_length() - 1
-    gamma = point["eta"] * n
-    drift = 4 * gamma**2
-    first = 16 * Fraction(3 * log_n)
-    later = 16 * Fraction(4 * steps * log_n, n)
-    nodes = NodeVariances(16 * first, 16 * later, drift * later, drift * later)
-    ends = sorted(
-        {1, steps, steps - steps % n or steps, 2 ** ((steps + 1).bit_length() - 1) - 1}
-    )
-    ours = (
-        max(nearest_float(noise_variance(t, n, alpha, gamma, nodes)) for t in ends)
-        * excess**2
-    )
-    depth = steps.bit_length()
-    v = (min(depth, log_n) + 1) * Fraction(steps, n) + sum(
-        steps >> j for j in range(log_n + 1, depth + 1)
-    )
-    theirs = max(nearest_float(squared_decay_sum(t, alpha)) for t in ends) * float(
-        4 * 16 * alpha**2 * v
-    )
-    orders = float(alpha) * (
-        1 + math.sqrt(gamma * steps / n) + float(gamma) * math.sqrt(steps / n)
-    )
-    hidden = FACTOR * math.log2(2 * n * steps)
-    ours = math.sqrt(ours)
-    theirs = math.sqrt(theirs)
-    if ours > 4 * hidden * orders:
-        return Outcome(
-            False,
-            _exactly(ours),
-            _exactly(4 * hidden * orders),
-            note="above its own order",
-        )
-    note = "standard deviation, largest over the run; right side: Algorithm 1's, times 4 log2(2 N T)"
-    return Outcome(
-        ours <= hidden * theirs, _exactly(ours), _exactly(hidden * theirs), note=note
-    )
-
-
-def _exactly(value: float) -> Fraction:
-    return Fraction(value).limit_denominator(10**9)
-
-
-def _choice(point: Point, statement: Statement, epochs: int = 2) -> Outcome:
-    """Compare section 4's choice of the noise with that of Algorithm 2's box, for a G node that ends at t."""
-    del statement
-    t = point["t"]
-    first = t < epochs * point["N"]
-    return Outcome(
-        first == (t <= 2 * point["N"]), note="V_<=2N by one rule and V_>2N by the other"
-    )
-
-
-# Factor that O~ may hide in the printed noise; O(epsilon) and O(delta) may hide the
-# factor LOOSER
-HIDDEN = 10**6
-LOOSER = 100
-# Factor that suffices for one release, as corrected, times sqrt(2 log(1.25/delta))
-ENOUGH = Fraction(4)
-
-
-def _third_epochs(budget: Budget) -> Iterable[dict[str, Any]]:
-    """Yield the last step of the third epoch, t = 3N with N odd, for gamma decreasing from eta N."""
-    for n in (3, 5, 65):
-        for rate in (Fraction(1, 4), Fraction(1, 1000)):
-            for k in (0, 3, 6, 9, 12):
-                gamma = Fraction(rate, 10**k)
-                base = {
-                    "N": n,
-                    "T": 4 * n,
-                    "t": 3 * n,
-                    "eta": Fraction(rate, n),
-                    "gamma": gamma,
-                }
-                yield {
-                    **base,
-                    "alpha": Fraction(1, n),
-                    "epsilon": Fraction(1, 2),
-                    "delta": Fraction(1, 10**6),
-                }
-
-
-def _one_release(
-    point: Point, statement: Statement, enough: Fraction = ENOUGH
-) -> Outcome:
-    """Test whether m-hat_{3N} alone may be released, given all earlier releases and the nodes it shares with them."""
-    # G = L = 1. On a straight path, replacing the example of step 3N moves Delta by 2
-    # eta N, and m-hat by at least alpha (1-gamma) times that. On any path on a line,
-    # the anchors are an odd number of steps apart, hence at least eta apart, so Delta
-    # moves by at least 2 eta. This refutes the printed statement.
-    ratio = (ball(point["T"] / point["N"])).sqrt() / ball(point["epsilon"])
-    eta_n = point["eta"] * point["N"]
-    gamma = point["gamma"]
-    alpha = point["alpha"]
-    epsilon = ball(point["epsilon"])
-    delta = ball(point["delta"])
-    if statement.variant == "printed":
-        noise = HIDDEN * ball(gamma) * ratio
-        shift = ball(2 * alpha * (1 - gamma) * point["eta"])
-        epsilon = LOOSER * epsilon
-        delta = LOOSER * delta
-    else:
-        hidden = ball(enough) * (2 * (ball(Fraction(5, 4)) / delta).log()).sqrt()
-        size = 2 * gamma if statement.variant == "held" else gamma + eta_n
-        noise = hidden * ball(alpha * size) * ratio
-        shift = ball(2 * alpha * ((1 - gamma) * eta_n + gamma + eta_n))
-    exact_delta = gaussian_delta(shift / noise, epsilon)
-    note = "delta that one release needs, and the delta that there is"
-    return Outcome(
-        bool(exact_delta <= delta), to_exact(exact_delta), to_exact(delta), note=note
-    )
-
-
 CHECKS.add(
     SearchCheck(
         "lemma-7-norm",
@@ -446,13 +301,13 @@ CHECKS.add(
     RuleCheck(
         "section-4-noise-total",
         "exact-laws",
-        points=_lengths,
-        is_satisfied=_orders,
+        points=lengths,
+        is_satisfied=order_of_noise,
         meets=SAME,
         planted=[
             Planted(
                 "noise 100 times larger",
-                is_satisfied=lambda point, st: _orders(point, st, 100),
+                is_satisfied=lambda point, st: order_of_noise(point, st, 100),
                 at_declared_size=True,
             )
         ],
@@ -465,11 +320,11 @@ CHECKS.add(
         points=lambda _: (
             {"N": n, "t": t} for n in range(1, 9) for t in range(1, 5 * n)
         ),
-        is_satisfied=_choice,
+        is_satisfied=choice,
         planted=[
             Planted(
                 "the choice by t < N",
-                is_satisfied=lambda point, st: _choice(point, st, 1),
+                is_satisfied=lambda point, st: choice(point, st, 1),
                 at_declared_size=True,
             )
         ],
@@ -477,14 +332,14 @@ CHECKS.add(
     RuleCheck(
         "section-4-noise-two-cases",
         "one-release",
-        points=_third_epochs,
-        is_satisfied=_one_release,
+        points=third_epochs,
+        is_satisfied=one_release,
         meets=AT_STEP_3N,
         interior=lambda point: point["N"] == 65 and point["eta"] == Fraction(1, 260),
         planted=[
             Planted(
                 "noise 1000 times smaller",
-                is_satisfied=partial(_one_release, enough=Fraction(1, 250)),
+                is_satisfied=partial(one_release, enough=Fraction(1, 250)),
                 at_declared_size=True,
             )
         ],

@@ -29,7 +29,7 @@ from dpverify.harness import (
     TrueNeighbour,
 )
 from dpverify.harness.admissible import Witness, linear, witness_properties
-from dpverify.harness.search.exhaustive_check import compare_arrays
+from dpverify.harness.search.derived_checks import compare_arrays
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.scales import node_deviation, printed_v
 from dpverify.papers.tran2022.algorithms.tree_noise import faults as tree_noise_faults
@@ -37,7 +37,7 @@ from dpverify.papers.tran2022.algorithms.tree_noise import literal as tree_noise
 from dpverify.papers.tran2022.algorithms.tree_noise import stream as tree_noise
 from dpverify.papers.tran2022.noise.checks import whole_runs as runs
 from dpverify.papers.tran2022.trees.tree_aggregation_bounds import covariance_factor
-from dpverify.privacy.audit.floats import lowest_bit
+from dpverify.privacy.audit.scores import lowest_bit
 
 CHECKS = PaperChecks("tran2022", __name__)
 

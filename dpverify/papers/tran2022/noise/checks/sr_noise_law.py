@@ -22,8 +22,11 @@ from dpverify.harness import (
     RuleCheck,
     TrajectoryLaw,
 )
-from dpverify.harness.search.exhaustive_check import compare_arrays
-from dpverify.harness.statistics.trajectory_law import DetectableFaults, plan_to_detect
+from dpverify.harness.search.derived_checks import compare_arrays
+from dpverify.harness.statistics.trajectory_effects import (
+    DetectableFaults,
+    plan_to_detect,
+)
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.reconstruction.literal import (

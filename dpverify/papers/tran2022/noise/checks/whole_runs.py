@@ -11,13 +11,12 @@ import numpy as np
 
 from dpverify.harness import Context, Control, MonteCarloCheck, TrajectoryLaw
 from dpverify.harness.statistics.pieces import Pieces, drawn_in_pieces
-from dpverify.harness.statistics.trajectory_law import (
+from dpverify.harness.statistics.trajectory_effects import (
     DetectableFaults,
-    Simulate,
     plan_to_detect,
-    run_by_run,
     shape,
 )
+from dpverify.harness.statistics.trajectory_law import Simulate, run_by_run
 from dpverify.harness.statistics.trajectory_sums import Pairs
 from dpverify.kernels.normal import fill_normal_from, take_words, wrapping
 from dpverify.kernels.tape import generator
@@ -45,8 +44,8 @@ Draw = Callable[[np.random.Generator, float, Any], None]
 # Replications per block; a block returns only its sums, one for every pair of steps
 BLOCK = 2048
 
-# Share of the runs of 1023 steps that is used for the marginal law; still more values
-# than FAST has
+# Share of the runs of 1023 steps that is used for
+# the marginal law; still more values than FAST has
 SHARE = 0.125
 
 

@@ -21,17 +21,19 @@ from dpverify.harness import (
 from dpverify.harness.sides import LeftSide, Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.accounting.algorithm_1.accountant import largest_sum
+from dpverify.papers.tran2022.privacy.checks.counterexamples import (
+    NOT_PRIVATE,
+    PROBLEM,
+    Corner,
+    sign_points,
+    sign_points_dp,
+    signs,
+)
 from dpverify.papers.tran2022.privacy.checks.sides import (
     momentum_delta,
     momentum_divergence,
-    value_of,
 )
-from dpverify.papers.tran2022.privacy.signs_bounds import (
-    printed_v,
-    sign_delta,
-    sign_divergence,
-    sign_law,
-)
+from dpverify.papers.tran2022.privacy.signs_bounds import printed_v
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.sensitivity.checks.witnesses import depth_of, ordering_of
 from dpverify.privacy.participation import pattern_count
@@ -39,8 +41,6 @@ from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import ball
 
 CHECKS = PaperChecks("tran2022", __name__, {**witnesses.OPPOSED, **witnesses.UPDATE_1})
-
-Corner = Mapping[str, int | Fraction | str]
 
 MOST_PATTERNS = 800  # Runs with more patterns than this are not enumerated
 
@@ -54,8 +54,8 @@ RUNS: Mapping[str, tuple[int | str, int]] = {
 }
 """Ranges of the drawn runs; some corners lie outside them."""
 
-# Longer runs. With N = 2^k + 1 and T a little above N two visits share almost every
-# node.
+# Longer runs. With N = 2^k + 1 and T a little
+# above N two visits share almost every node.
 LONG: list[Corner] = [
     {"T": T, "N": N, "alpha": f"1/{N}"}
     for T, N in ((1023, 64), (1281, 1025), (1030, 1025), (2050, 1025), (1000, 100))
@@ -90,11 +90,6 @@ BROKEN: Mapping[str, list[Corner]] = {
 
 def _within(name: str) -> Callable[[Statement], list[str]]:
     return lambda statement: [*depth_of(statement), *WITHIN[name]]
-
-
-def depth_value(statement: Statement, steps: int) -> int:
-    """Return R in the statement's reading."""
-    return steps.bit_length() - (statement.reading["depth"] == "height")
 
 
 def _exhaustive(point: Point, statement: Statement) -> Fraction:
@@ -246,111 +241,6 @@ CHECKS.add(
 )
 
 
-# One condition broken: epsilon far above log(1/delta) (twice), alpha < 1/N, T < N/4
-NOT_PRIVATE: list[Corner] = [
-    {"T": 1, "N": 1, "alpha": 1, "epsilon": 49, "delta": "1/2", "sigma": "1/29"},
-    {
-        "T": 64,
-        "N": 8,
-        "alpha": "1/8",
-        "epsilon": 300,
-        "delta": "1/10",
-        "sigma": "0.0102",
-    },
-    {
-        "T": 64,
-        "N": 1,
-        "alpha": "1/1000",
-        "epsilon": 5,
-        "delta": "1/100",
-        "sigma": "0.86",
-    },
-    {"T": 1, "N": 100, "alpha": 1, "epsilon": 5, "delta": "1/100", "sigma": "0.86"},
-    {
-        "T": 10000,
-        "N": 100,
-        "alpha": "1/1000000",
-        "epsilon": 8,
-        "delta": "1/1000",
-        "sigma": "0.66",
-    },
-    {
-        "T": 300_000,
-        "N": 1000,
-        "alpha": "1/1000000",
-        "epsilon": 8,
-        "delta": "1/1000",
-        "sigma": "0.66",
-    },
-]
-
-
-def _sign_points(budget: Budget) -> Iterator[Corner]:
-    yield {"T": 129, "N": 1, "alpha": "1/1000", "sigma": "1/10", "z": 2}
-    yield {"T": 2, "N": 400, "alpha": "1/400", "sigma": "1/10", "z": 2}
-
-
-def _sign_points_dp(budget: Budget) -> Iterator[Corner]:
-    """Yield points at the sigma of the theorem, rounded up, with delta >= exp(-epsilon)."""
-    yield {
-        "T": 257,
-        "N": 1,
-        "alpha": "1/1000000",
-        "sigma": "0.566",
-        "epsilon": 12,
-        "delta": "1/100000",
-    }
-    yield {
-        "T": 2,
-        "N": 10**4,
-        "alpha": "1/10000",
-        "sigma": "0.566",
-        "epsilon": 12,
-        "delta": "1/100000",
-    }
-    yield {
-        "T": 2,
-        "N": 1,
-        "alpha": 1,
-        "sigma": "0.00556",
-        "epsilon": 300,
-        "delta": "1/2",
-    }
-
-
-PROBLEM = (
-    "published iterates of d = 1, f(w, x) = x w, x = G for one example and -G for the neighbour and all others: the "
-    "sign of w_T - w_{T-1} alone, the order of the examples hidden"
-)
-
-
-def _signs(tightened: Fraction) -> Rule:
-    def is_satisfied(point: Point, statement: Statement) -> Outcome:
-        """Test whether the published sign alone stays within the printed guarantee."""
-        T = int(point["T"])
-        law = sign_law(
-            T,
-            int(point["N"]),
-            point["alpha"],
-            point["sigma"],
-            depth_value(statement, T),
-        )
-        if statement.quantity == "renyi_divergence":
-            exact = sign_divergence(law, point["z"])
-            allowed = value_of(statement, point, "z") / (
-                2 * value_of(statement, point, "sigma") ** 2
-            )
-        else:
-            exact = sign_delta(law, point["epsilon"])
-            allowed = ball(point["delta"])
-        allowed = allowed / ball(tightened)
-        if exact > allowed:
-            return Outcome(False, exact, allowed, PROBLEM)
-        return Outcome(True if exact <= allowed else None, exact, allowed)
-
-    return is_satisfied
-
-
 def _with_noise(times: int) -> LeftSide:
     """Return the left side with the exact delta for ``times`` times the printed noise."""
     return lambda point, statement: momentum_delta(
@@ -408,25 +298,25 @@ CHECKS.add(
             claim,
             "published-iterates",
             points=points,
-            is_satisfied=_signs(Fraction(1)),
+            is_satisfied=signs(Fraction(1)),
             planted=[
                 Planted(
                     "a guarantee a thousand times as strong",
-                    is_satisfied=_signs(Fraction(1000)),
+                    is_satisfied=signs(Fraction(1000)),
                 )
             ],
             neighbours=[
                 TrueNeighbour(
                     "a guarantee a million times as weak",
-                    is_satisfied=_signs(Fraction(1, 10**6)),
+                    is_satisfied=signs(Fraction(1, 10**6)),
                 )
             ],
             region=PROBLEM,
             variants=("printed",),
         )
         for claim, points in (
-            ("theorem-4", _sign_points),
-            ("theorem-4-dp", _sign_points_dp),
+            ("theorem-4", sign_points),
+            ("theorem-4-dp", sign_points_dp),
         )
     ),
 )

@@ -26,7 +26,7 @@ from dpverify.harness import (
 )
 from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.derivation_check import from_lemma
-from dpverify.harness.search.exhaustive_check import RuleCheck
+from dpverify.harness.search.derived_checks import RuleCheck
 from dpverify.harness.sides import Rule, corrected
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.privacy.checks.sides import tail_points

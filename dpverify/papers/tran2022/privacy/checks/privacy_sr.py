@@ -25,22 +25,28 @@ from dpverify.harness import (
     PaperChecks,
     Planted,
     Point,
-    Property,
     SearchCheck,
     TrueNeighbour,
 )
-from dpverify.harness.search.exhaustive_check import RuleCheck
+from dpverify.harness.search.derived_checks import RuleCheck
 from dpverify.harness.sides import LeftSide, Rule
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.papers.tran2022.accounting.algorithm_2_sums import Nodes, exact_sums
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
+from dpverify.papers.tran2022.privacy.checks.counterexamples import (
+    BROKEN,
+    MEETS,
+    NEARBY,
+    REGIONS,
+    Corner,
+    broken,
+)
 from dpverify.papers.tran2022.privacy.checks.sides import (
     divergence,
     second_step_delta,
     second_step_divergence,
     trade_off,
 )
-from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.sensitivity.checks.witnesses import ordering_of
 from dpverify.privacy.participation import pattern_count, patterns
 from dpverify.symbolic.exact.evaluate import evaluate
@@ -121,8 +127,6 @@ CHECKS.add(
     )
 )
 
-
-Corner = Mapping[str, int | Fraction | str]
 EVERYTHING = (0, 1, 2, 3, 4)
 USED: Mapping[str, tuple[int, ...]] = {  # The sums, of five, that a record covers
     "theorem-8": EVERYTHING,
@@ -147,63 +151,6 @@ LONG: list[Corner] = [
     {"T": T, "N": N, "alpha": f"1/{N}"}
     for T, N in ((33, 2), (50, 4), (27, 9), (65, 33))
 ]
-ONE_EXAMPLE: list[Corner] = [  # Both V are 0
-    {"T": 1, "N": 1, "alpha": 1, "L": 1},
-    {"T": 3, "N": 1, "alpha": 1, "L": 1},
-    {"T": 64, "N": 1, "alpha": 1, "L": 0},
-]
-
-SMOOTHNESS: list[Corner] = [  # The box leaves L out
-    {"T": 2, "N": 2, "alpha": "1/2", "L": 14},
-    {"T": 3, "N": 3, "alpha": "1/2", "L": 20},
-    {"T": 12, "N": 3, "alpha": "1/2", "L": 40},
-    {"T": 40, "N": 5, "alpha": "1/4", "L": 140},
-    {"T": 100, "N": 25, "alpha": "1/25", "L": 700},
-    {"T": 1000, "N": 1000, "alpha": "1/1000", "L": 20000},
-]
-
-# Points that break the printed statements, one cause at a time
-BROKEN: Mapping[str, Mapping[str, list[Corner]]] = {
-    "theorem-8": {"one-example": ONE_EXAMPLE, "smoothness": SMOOTHNESS},
-    "theorem-8-family-first": {"one-example": ONE_EXAMPLE},
-    "theorem-8-family-later": {"one-example": ONE_EXAMPLE[1:]},
-    "theorem-8-dp": {
-        "one-example": ONE_EXAMPLE,
-        "smoothness": [
-            {**corner, "L": 100 * int(corner["L"])} for corner in SMOOTHNESS
-        ],
-        "large-epsilon": [{"T": 5, "N": 4, "alpha": "1/4", "L": "1/10"}],
-    },
-}
-
-
-def _broken(claim: str, what: str) -> Callable[[Budget], Iterator[Corner]]:
-    def points(budget: Budget) -> Iterator[Corner]:
-        for corner in BROKEN[claim][what]:
-            if claim != "theorem-8-dp":
-                yield {"z": 2, "sigma": 1, "eta": "1/10", "G": 10**6, **corner}
-            elif (
-                what == "large-epsilon"
-            ):  # delta >= exp(-epsilon), as the proof requires
-                yield {
-                    "eta": "1/10",
-                    "G": 1,
-                    "epsilon": 4000,
-                    "delta": "1/2",
-                    "sigma": "0.00084",
-                    **corner,
-                }
-            else:
-                yield {
-                    "eta": "1/10",
-                    "G": 10**6,
-                    "epsilon": 1,
-                    "delta": "1/100000",
-                    "sigma": 14,
-                    **corner,
-                }
-
-    return points
 
 
 def _region(claim: str) -> dict[str, tuple[int | str, int | str]]:
@@ -288,13 +235,6 @@ def _groups(all_groups: bool) -> Rule:
     return is_satisfied
 
 
-MEETS: Mapping[str, Mapping[str, Property]] = {
-    "one-example": {**witnesses.OPPOSED, **witnesses.UPDATE_2},
-    "smoothness": witnesses.SECOND_STEP,
-    "large-epsilon": {**witnesses.OPPOSED, **witnesses.UPDATE_2},
-}
-
-
 def _exact(claim: str, what: str) -> LeftSide:
     """Return the delta or divergence of a claim's nodes, as far as the losses of a counterexample move them."""
     is_dp = claim == "theorem-8-dp"
@@ -307,23 +247,6 @@ def _exact(claim: str, what: str) -> LeftSide:
 def _with(claim: str, what: str, **changed: Fraction) -> LeftSide:
     """Return the left side of ``_exact`` with other values of some symbols."""
     return lambda point, statement: _exact(claim, what)({**point, **changed}, statement)
-
-
-# Where the printed statements are true
-NEARBY: Mapping[str, tuple[str, dict[str, Fraction]]] = {
-    "one-example": (
-        "N = 2, L = 0",
-        {"N": Fraction(2), "alpha": Fraction(1, 2), "L": Fraction(0)},
-    ),
-    "smoothness": ("L = 0", {"L": Fraction(0)}),
-    "large-epsilon": ("sigma = 1", {"sigma": Fraction(1)}),
-}
-
-REGIONS: Mapping[str, str] = {
-    "one-example": "N = 1: V_<=2N = V_>2N = 0, so the nodes of G have no noise",
-    "smoothness": "L large, with N >= 2: the box's delta_Delta and delta_r leave it out",
-    "large-epsilon": "epsilon far above log(1/delta), nothing else amiss",
-}
 
 
 def _held(claim: str) -> tuple[Variant, ...]:
@@ -365,7 +288,7 @@ CHECKS.add(
         ExhaustiveCheck(
             claim,
             what,
-            points=_broken(claim, what),
+            points=broken(claim, what),
             lhs=_exact(claim, what),
             meets=MEETS[what],
             neighbours=[

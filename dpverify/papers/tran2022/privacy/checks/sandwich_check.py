@@ -17,14 +17,14 @@ from dpverify.harness import Context, PaperChecks
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.exact_results import numbers
 from dpverify.harness.neighbours import neighbour_result
-from dpverify.ledger.records import Status
-from dpverify.ledger.results import (
+from dpverify.ledger.check_results import (
     CheckResult,
     ControlResult,
     Counterexample,
     Method,
     Number,
 )
+from dpverify.ledger.records import Status
 from dpverify.papers.tran2022.accounting.audit import (
     LIPSCHITZ,
     AuditedRun,
@@ -44,8 +44,8 @@ OUTPUTS = {"smoke": 4_000, "standard": 40_000, "full": 200_000}
 class SandwichCheck(Check):
     """Compute four values of epsilon per run and compare each with the next."""
 
-    # runs that meet the conditions of the corrected theorem; the fault is planted in
-    # the first run
+    # runs that meet the conditions of the corrected
+    # theorem; the fault is planted in the first run
     settings: Sequence[AuditedRun] = field(kw_only=True)
     # runs that meet the printed conditions only
     outside: Sequence[AuditedRun] = field(kw_only=True)
@@ -216,8 +216,8 @@ CHECKS = PaperChecks(
     {**witnesses.OPPOSED, **witnesses.UPDATE_1, **witnesses.UPDATE_2},
 )
 
-# Slightly more than one epoch; whole epochs; a partial last epoch; less than one epoch;
-# many epochs
+# Slightly more than one epoch; whole epochs; a
+# partial last epoch; less than one epoch; many epochs
 NSGD = (
     AuditedRun("dp-nsgd", 33, 40, 1 / 33, 0.5),
     AuditedRun("dp-nsgd", 16, 64, 1 / 16, 1.0),

@@ -19,13 +19,13 @@ from dpverify.harness import (
     RuleCheck,
     TrueNeighbour,
 )
-from dpverify.ledger.results import CheckResult
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.run_time import orders_bounds as orders
-from dpverify.papers.tran2022.run_time.orders_bounds import Order, Vector3, cone, order
+from dpverify.papers.tran2022.run_time.orders_bounds import Order, Vector, cone, order
 
 
-def _direction(point: Point) -> Vector3:
+def _direction(point: Point) -> Vector:
     return point["exponent_of_N"], point["exponent_of_d"], point["exponent_of_epsilon"]
 
 
@@ -50,7 +50,7 @@ EDGES = (
     "both sides are monomials in N, d and epsilon up to constants and logarithms, from both sides, so the edges of the "
     "cone of the statement's conditions decide (NOTES_run_time.md)"
 )
-MODEST: Vector3 = (Fraction(0), Fraction(0), Fraction(-1))  # epsilon <= 1, tried first
+MODEST: Vector = (Fraction(0), Fraction(0), Fraction(-1))  # epsilon <= 1, tried first
 
 
 class Claimed(NamedTuple):
@@ -67,7 +67,7 @@ class Claimed(NamedTuple):
     epochs: bool = False  # whether the cost is known only for T >= 4N
 
 
-def _faces(claimed: Claimed, statement: Statement) -> list[Vector3]:
+def _faces(claimed: Claimed, statement: Statement) -> list[Vector]:
     """Return the faces of the cone of a statement's conditions, and those of the region in which the cost is known."""
     return [
         *cone(statement),
@@ -94,7 +94,7 @@ def _directions(claimed: Claimed, statement: Statement) -> Iterable[dict[str, An
         }
 
 
-def _in_words(direction: Vector3) -> str:
+def _in_words(direction: Vector) -> str:
     named = zip(("N", "d", "epsilon"), direction, strict=True)
     return ", ".join(f"{name} = {_power(value)}" for name, value in named)
 

@@ -41,8 +41,8 @@ class RunCase:
 
     N: int  # number of examples, then of steps
     T: int
-    # momentum weight; a short binary fraction, so that many of its powers are exact in
-    # floats
+    # momentum weight; a short binary fraction, so
+    # that many of its powers are exact in floats
     alpha: Fraction
 
     @property

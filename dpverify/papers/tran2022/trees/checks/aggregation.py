@@ -33,7 +33,7 @@ from dpverify.harness import (
     TrueNeighbour,
     of_variant,
 )
-from dpverify.harness.search.exhaustive_check import RuleCheck
+from dpverify.harness.search.derived_checks import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.aggregation import LinearQueries
 from dpverify.papers.tran2022.trees import tree_aggregation_bounds as bounds

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dpverify.harness import PaperChecks, SearchCheck
-from dpverify.harness.search.search_check import held_check
-from dpverify.papers.tran2022.noise.checks.sr_noise import TOTAL
+from dpverify.harness.search.derived_checks import held_check
+from dpverify.papers.tran2022.noise.checks.sr_noise_points import TOTAL
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -17,8 +17,8 @@ SMALL = [
     {"N": 3, "T": 7, "t": 7},
 ]
 
-# A point just outside the region in which the bound holds, tried where a condition is
-# left out
+# A point just outside the region in which the
+# bound holds, tried where a condition is left out
 BEYOND: list[dict[str, int | str]] = [
     {"N": 2, "T": 2**80, "L": 1, "G": "1/1000000000", "R": 0, "delta": "1/3"}
 ]

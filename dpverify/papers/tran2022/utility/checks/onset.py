@@ -10,8 +10,8 @@ from typing import Any
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
 from dpverify.harness.checks import as_point
-from dpverify.harness.search.exhaustive_check import OnsetCheck
-from dpverify.harness.search.onset import size
+from dpverify.harness.search.candidates import size_at
+from dpverify.harness.search.derived_checks import OnsetCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.accounting.onset import (
     Cell,
@@ -85,7 +85,7 @@ def _rule(
             *(float(point[name]) for name in ("epsilon", "delta", "L", "R")),
         )
         cell_onsets = onsets(theorem, cell)
-        n = size(cell_onsets.corrected)
+        n = size_at(cell_onsets.corrected)
         for scale in (1, SCALE):
             corrected = scale * corrected_bound(theorem, n, cell)
             recorded = _recorded_bound(statement, theorem, n, cell, scale)
@@ -101,20 +101,20 @@ def _rule(
             (printed_bound, corrected_bound, needed, least_bound),
             strict=True,
         ):
-            value = bound(theorem, size(k), cell)
-            previous_value = bound(theorem, size(k - 1), cell)
+            value = bound(theorem, size_at(k), cell)
+            previous_value = bound(theorem, size_at(k - 1), cell)
             if not value < 1.0 <= previous_value:
                 return Outcome(
                     False,
                     Fraction(value),
                     Fraction(1),
-                    f"N = {size(k)} is not where the bound falls below G",
+                    f"N = {size_at(k)} is not where the bound falls below G",
                 )
         ordered = cell_onsets.least <= cell_onsets.needed <= cell_onsets.corrected
         return Outcome(
             ordered,
-            Fraction(size(cell_onsets.needed)),
-            Fraction(size(cell_onsets.corrected)),
+            Fraction(size_at(cell_onsets.needed)),
+            Fraction(size_at(cell_onsets.corrected)),
             "onsets out of order",
         )
 
@@ -146,7 +146,7 @@ def _recorded_bound(
 
 def onset_figure(theorem: Theorem) -> dict[str, dict[str, list[float]]]:
     """Return the columns of "onset": bounds in units of G over N at d = epsilon = 1, and the table of all onsets."""
-    last = round(DECADES * math.log10(10 * size(onsets(theorem, SHOWN).printed)))
+    last = round(DECADES * math.log10(10 * size_at(onsets(theorem, SHOWN).printed)))
     sizes = [round(10 ** (k / DECADES)) for k in range(2 * DECADES, last + 1)]
     short = [n for n in sizes if n <= 1.1 * MOST_EXAMPLES[theorem]]
     table = [onsets(theorem, cell) for cell in CELLS]
@@ -162,7 +162,7 @@ def onset_figure(theorem: Theorem) -> dict[str, dict[str, list[float]]]:
         },
         **{
             f"cell-{name}": [
-                float(size(getattr(cell_onsets, name))) for cell_onsets in table
+                float(size_at(getattr(cell_onsets, name))) for cell_onsets in table
             ]
             for name in Onsets._fields
         },
@@ -180,11 +180,11 @@ def onset_table(theorem: Theorem) -> str:
     spread = 1.0
     for cell in CELLS:
         cell_onsets = onsets(theorem, cell)
-        printed, corrected, needed, least = (f"{size(k):.2g}" for k in cell_onsets)
+        printed, corrected, needed, least = (f"{size_at(k):.2g}" for k in cell_onsets)
         needed = needed if needed == least else f"{least} to {needed}"
         rows.append(f"{_words(cell)}: {printed} / {corrected} / {needed}")
         spread = max(
-            spread, needed_share(theorem, size(cell_onsets.needed), cell).ratio
+            spread, needed_share(theorem, size_at(cell_onsets.needed), cell).ratio
         )
     precision = f"the needed noise is known to {100 * (spread - 1):.1g}% or better"
     return f"below G from N = printed / corrected / corrected with the noise needed, {'; '.join(rows)}; {precision}"

@@ -1,23 +1,21 @@
 """Check the rates of Theorems 6 and 9 and the statements about them in the abstract and section 1.
 
-The checks are comparisons of orders, a walk uphill, and the privacy that the abstract states. The privacy check uses
-the noise of the box and only the r nodes, at Theorem 9's parameters.
+The checks are comparisons of orders (``exponents_check``), a walk uphill, and the privacy that the abstract states.
+The privacy check uses the noise of the box and only the r nodes, at Theorem 9's parameters.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from flint import arb
 
 from dpverify.harness import (
     Budget,
-    Context,
     Outcome,
     PaperChecks,
     Planted,
@@ -26,91 +24,17 @@ from dpverify.harness import (
     TrueNeighbour,
 )
 from dpverify.harness.admissible import LineLoss, Witness, witness_properties
-from dpverify.harness.search.exhaustive_check import RuleCheck
-from dpverify.ledger.results import CheckResult
+from dpverify.harness.search.derived_checks import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.privacy.checks.sides import second_step_delta
-from dpverify.papers.tran2022.run_time import orders_bounds as orders
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.trees.tree_aggregation_bounds import squared_decay_sum
-from dpverify.papers.tran2022.utility import rates_bounds as rates
 from dpverify.papers.tran2022.utility import theorem_bounds
+from dpverify.papers.tran2022.utility.checks.exponents_check import exponents
 from dpverify.symbolic.exact.evaluate import definitions, evaluate_statement
 from dpverify.symbolic.exact.numbers import ball, to_ball, to_value
 
 CHECKS = PaperChecks("tran2022", __name__)
-
-# The planted fault: a rate whose exponent of N is smaller by this.
-FASTER = Fraction(1, 100)
-
-
-@dataclass(frozen=True)
-class ExponentsCheck(RuleCheck):
-    """Search for a direction of growth along which the left side of an order outgrows the right side."""
-
-    # Both sides, and the directions in which the conditions hold, come from the record.
-
-    reads_conditions: ClassVar[bool] = True
-
-    def run_block(self, context: Context, block: int) -> CheckResult:
-        """Run the check along the rays of the statement's own cone."""
-        statement = context.statement
-        terms = (
-            *sorted(rates.left_terms(statement)),
-            *sorted(rates.right_terms(statement)),
-        )
-        decisive = rates.rays(terms, orders.cone(statement))
-        along = [
-            {
-                f"log_{name}": power
-                for name, power in zip(orders.LETTERS, u, strict=True)
-            }
-            for u in decisive
-        ]
-        return RuleCheck.run_block(
-            replace(self, points=lambda _: along), context, block
-        )
-
-
-def _outgrown(
-    point: Point, statement: Statement, faster: Fraction = Fraction(0)
-) -> Outcome:
-    """Compare the exponents of both sides along a direction, without logarithms and other factors that O~ hides."""
-    direction = (point["log_N"], point["log_d"], point["log_epsilon"])
-    left = rates.exponent(rates.left_terms(statement), direction)
-    right = max(
-        rates.dot((n - faster, d, epsilon), direction)
-        for n, d, epsilon in rates.right_terms(statement)
-    )
-    note = "exponents of the bound and of the rate along (N, d, epsilon) = n^(log_N, log_d, log_epsilon)"
-    return Outcome(left <= right, left, right, note=note)
-
-
-def _grows(point: Point, steps: orders.Order) -> bool:
-    """Test whether neither T nor N shrinks along a direction. Then epsilon is at most what the theorems allow."""
-    direction = (point["log_N"], point["log_d"], point["log_epsilon"])
-    return steps.along(direction) >= 0 and point["log_N"] >= 0
-
-
-def _as_theorem_6(point: Point) -> bool:
-    return _grows(point, orders.STEPS_OF_THEOREM_6)
-
-
-def _as_theorem_9(point: Point) -> bool:
-    return _grows(point, orders.STEPS_OF_THEOREM_9)
-
-
-GROWS = {
-    "T >= 2": Property(
-        "T, which is tied to N, d and epsilon, does not shrink", _as_theorem_6
-    ),
-    "epsilon <= T*log2(T)*sqrt(d*log(1/delta))/N": Property(
-        "with the T of Theorem 6 it says N >= 1", _as_theorem_6
-    ),
-    "epsilon <= T**(3/4)*sqrt(d)/N**(3/4)": Property(
-        "with the T of Theorem 9 it says N >= 1", _as_theorem_9
-    ),
-}
 
 
 def _walk(point: Point) -> Witness:
@@ -137,27 +61,6 @@ UPHILL = {
         "the signs of the momentum are those of Algorithm 2 in the one order"
     ),
 }
-
-
-def _exponents(claim: str) -> ExponentsCheck:
-    return ExponentsCheck(
-        claim,
-        "exponents",
-        points=lambda _: (),
-        is_satisfied=_outgrown,
-        planted=[
-            Planted(
-                "a faster rate",
-                is_satisfied=partial(_outgrown, faster=FASTER),
-                at_declared_size=True,
-            )
-        ],
-        variants=("printed",),
-        meets=GROWS,
-        interior=lambda point: all(value != 0 for value in point.values()),
-        region="all directions in which N, d and T do not shrink and the statement's conditions hold",
-        leaves_out="logarithms, G, L, R and delta, which O~ hides",
-    )
 
 
 def _far(budget: Budget) -> Iterable[dict[str, int | Fraction]]:
@@ -277,9 +180,9 @@ def _sizes(budget: Budget) -> Iterable[dict[str, int]]:
 
 
 CHECKS.add(
-    _exponents("theorem-6-rate"),
-    _exponents("theorem-9-rate"),
-    _exponents("abstract-improvement"),
+    exponents("theorem-6-rate"),
+    exponents("theorem-9-rate"),
+    exponents("abstract-improvement"),
     RuleCheck(
         "theorem-9-rate",
         "sequence",

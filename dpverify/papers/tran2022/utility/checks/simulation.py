@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import partial
 
 from dpverify.harness import PaperChecks
-from dpverify.harness.budget import BudgetName
+from dpverify.harness.checks import BudgetName
 from dpverify.harness.sides import printed_side
 from dpverify.harness.simulation.runs import NO_FAULT, UPHILL, OptimizerFault
 from dpverify.harness.simulation.runs_check import RunsCheck

@@ -9,7 +9,7 @@ from functools import partial
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
 from dpverify.harness.checks import as_point
-from dpverify.harness.search.exhaustive_check import RuleCheck
+from dpverify.harness.search.derived_checks import RuleCheck
 from dpverify.harness.sides import printed_side
 from dpverify.harness.simulation.runs import NO_FAULT, UPHILL, OptimizerFault
 from dpverify.harness.simulation.runs_check import RunsCheck

@@ -19,7 +19,7 @@ from dpverify.harness import (
 )
 from dpverify.harness.admissible import LineLoss, Witness, witness_properties
 from dpverify.harness.derivation_check import TextProof
-from dpverify.harness.search.exhaustive_check import RuleCheck
+from dpverify.harness.search.derived_checks import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.utility.theorem_bounds import (
     attained_gradient,

@@ -19,11 +19,13 @@ from dpverify.harness import (
     Point,
     RuleCheck,
 )
-from dpverify.harness.statistics.trajectory_law import (
+from dpverify.harness.statistics.trajectory_effects import (
     DetectableFaults,
+    plan_to_detect,
+)
+from dpverify.harness.statistics.trajectory_law import (
     Simulate,
     TrajectoryLaw,
-    plan_to_detect,
     run_by_run,
 )
 from dpverify.kernels.tape import generator

@@ -61,8 +61,8 @@ def _moves(
             length = float(np.abs(run.v[0]))
             direction = np.sign(new[0] - old[0])
             estimates = []
-            # the example has gradient G along the step or against it, attained exactly
-            # there
+            # the example has gradient G along the step
+            # or against it, attained exactly there
             for sign in (1.0, -1.0):
                 centres[0] = new - direction * lipschitz
                 signs[0] = sign

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpverify.harness import Outcome, PaperChecks, Planted, Point, RuleCheck
-from dpverify.harness.search.exhaustive_check import of_variant
+from dpverify.harness.search.derived_checks import of_variant
 from dpverify.harness.simulation.recorded_orders import (
     RecordedExperiment,
     RecordedOrdersCheck,

@@ -9,8 +9,8 @@ from typing import Any
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
 from dpverify.harness.checks import as_point
-from dpverify.harness.search.exhaustive_check import OnsetCheck
-from dpverify.harness.search.onset import size
+from dpverify.harness.search.candidates import size_at
+from dpverify.harness.search.derived_checks import OnsetCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.accounting.onset import (
     OnsetPair,
@@ -90,10 +90,10 @@ def _rule(*, needed: Cost = needed_cost) -> Callable[[Point, Statement], Outcome
             *(float(point[name]) for name in ("epsilon", "delta", "drop")),
         )
         pair = onsets(cell)
-        at = size(pair.corrected)
+        at = size_at(pair.corrected)
         for scale in (1, SCALE):
             if not _allows_accuracy(statement, at, cell, scale) or _allows_accuracy(
-                statement, size(pair.corrected - 1), cell, scale
+                statement, size_at(pair.corrected - 1), cell, scale
             ):
                 return Outcome(
                     False,
@@ -101,13 +101,19 @@ def _rule(*, needed: Cost = needed_cost) -> Callable[[Point, Statement], Outcome
                     note=f"the record begins elsewhere, G = {scale}",
                 )
         for k, cost in zip(pair, (printed_cost, needed), strict=True):
-            if not bound(cost, size(k), cell) < 1.0 <= bound(cost, size(k - 1), cell):
+            if (
+                not bound(cost, size_at(k), cell)
+                < 1.0
+                <= bound(cost, size_at(k - 1), cell)
+            ):
                 return Outcome(
-                    False, Fraction(size(k)), note="not where the bound falls below G"
+                    False,
+                    Fraction(size_at(k)),
+                    note="not where the bound falls below G",
                 )
         ordered = pair.needed <= pair.corrected
         return Outcome(
-            ordered, Fraction(size(pair.needed)), Fraction(at), "onsets out of order"
+            ordered, Fraction(size_at(pair.needed)), Fraction(at), "onsets out of order"
         )
 
     return is_satisfied
@@ -132,10 +138,10 @@ def onset_figure() -> dict[str, dict[str, list[float]]]:
             for name in OnsetSetting._fields
         },
         **{
-            f"cell-{name}": [float(size(getattr(pair, name))) for pair in table]
+            f"cell-{name}": [float(size_at(getattr(pair, name))) for pair in table]
             for name in OnsetPair._fields
         },
-        "cell-least": [float(size(pair.needed)) for pair in table],
+        "cell-least": [float(size_at(pair.needed)) for pair in table],
         **{
             f"at:{name}": [float(getattr(SHOWN, name))]
             for name in ("d", "epsilon", "delta")
@@ -148,7 +154,7 @@ def onset_table() -> str:
     """Return a text of all onsets, for the message of the check."""
     rows = []
     for cell in CELLS:
-        printed, needed = (f"{size(k):.2g}" for k in onsets(cell))
+        printed, needed = (f"{size_at(k):.2g}" for k in onsets(cell))
         parameters = (
             ("delta", cell.delta, SHOWN.delta),
             ("L D_F/G^2", cell.drop, SHOWN.drop),

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck
-from dpverify.harness.statistics.chi_square import upper_quantile
+from dpverify.harness.statistics.exact_tests import chi_square_upper_quantile
 from dpverify.kernels.typing import Indices, Vector
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.algorithms.dpageem import StagedDescent
@@ -187,7 +187,7 @@ def _fresh(
         drawn[::2] * len(choices) + drawn[1::2], minlength=len(choices) ** 2
     )
     statistic = float(counts.var() * len(counts) / counts.mean())
-    allowed = upper_quantile(1e-12, len(counts) - 1)
+    allowed = chi_square_upper_quantile(1e-12, len(counts) - 1)
     return Outcome(
         statistic < allowed,
         Fraction(statistic),

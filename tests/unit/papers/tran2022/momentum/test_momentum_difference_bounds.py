@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from fractions import Fraction
 
-from dpverify.papers.tran2022.momentum.momentum_error_bounds import (
+from dpverify.papers.tran2022.momentum.permutation_bounds import (
     attained_fresh,
     attained_once,
     largest_once,

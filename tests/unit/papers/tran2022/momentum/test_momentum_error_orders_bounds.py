@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpverify.papers.tran2022.momentum.momentum_error_bounds import (
+from dpverify.papers.tran2022.momentum.permutation_bounds import (
     pair_anchor,
     pair_bias,
     ridge_gradients,

@@ -10,7 +10,7 @@ from itertools import permutations, product
 import pytest
 from flint import arb
 
-from dpverify.papers.tran2022.momentum.momentum_error_bounds import (
+from dpverify.papers.tran2022.momentum.permutation_bounds import (
     bias_weights,
     mean_distance_of_two,
 )

@@ -15,7 +15,7 @@ from dpverify.papers.tran2022.run_time.orders_bounds import (
     STEPS_OF_THEOREM_6,
     STEPS_OF_THEOREM_9,
     Order,
-    Vector3,
+    Vector,
     directions,
     edges,
     exceeds,
@@ -30,11 +30,11 @@ from tests.for_each import for_each
 small = st.fractions(-3, 3, max_denominator=6)
 
 
-def vector(x: int | str, y: int | str, z: int | str) -> Vector3:
+def vector(x: int | str, y: int | str, z: int | str) -> Vector:
     return Fraction(x), Fraction(y), Fraction(z)
 
 
-def regime(steps: Order, *, bounded_epsilon: bool) -> list[Vector3]:
+def regime(steps: Order, *, bounded_epsilon: bool) -> list[Vector]:
     """Faces of N >= 1, d >= 1, T >= N, and perhaps epsilon <= 1."""
     faces = [vector(1, 0, 0), vector(0, 1, 0), whole_epochs(steps)]
     return [*faces, vector(0, 0, -1)] if bounded_epsilon else faces

@@ -6,9 +6,7 @@ import pytest
 from dpverify.ledger.formula import parse
 from dpverify.ledger.load import load_specs
 from dpverify.papers.tran2022.run_time import orders_bounds as orders
-from dpverify.papers.tran2022.run_time.orders_bounds import Vector
-from dpverify.papers.tran2022.utility import rates_bounds as rates
-from dpverify.papers.tran2022.utility.rates_bounds import dot, exponent, rays
+from dpverify.papers.tran2022.run_time.orders_bounds import Vector, dot, exponent, rays
 from tests.for_each import for_each
 
 SPECS = load_specs()
@@ -32,7 +30,7 @@ def test_rays_decide_what_random_directions_show() -> None:
         SPECS.claim("tran2022:theorem-6-rate").statement(variant="amended")
     )
     record = SPECS.claim("tran2022:theorem-6-rate").statement()
-    sides = tuple(rates.left_terms(record)), tuple(rates.right_terms(record))
+    sides = tuple(orders.left_terms(record)), tuple(orders.right_terms(record))
     decided = all(
         exponent(sides[0], ray) <= exponent(sides[1], ray)
         for ray in rays((*sides[0], *sides[1]), cone)
@@ -68,11 +66,11 @@ def test_both_sides_are_read_from_the_record() -> None:
         vector(-1, "1/2", -1),
     )
     nine = SPECS.claim("tran2022:theorem-9-rate").statement()
-    assert rates.right_terms(nine) == {first, root}
-    assert rates.left_terms(nine) == {first, root, last}
+    assert orders.right_terms(nine) == {first, root}
+    assert orders.left_terms(nine) == {first, root, last}
     six = SPECS.claim("tran2022:theorem-6-rate").statement()
-    assert rates.right_terms(six) == {vector("-1/2", "1/4", "-1/2"), root}
-    assert rates.left_terms(six) == rates.right_terms(six) | {
+    assert orders.right_terms(six) == {vector("-1/2", "1/4", "-1/2"), root}
+    assert orders.left_terms(six) == orders.right_terms(six) | {
         vector("-3/2", "1/4", "-1/2"),
         last,
     }

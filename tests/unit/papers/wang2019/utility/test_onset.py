@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpverify.harness import BUDGETS, Context
-from dpverify.harness.search.exhaustive_check import OnsetCheck
+from dpverify.harness.search.derived_checks import OnsetCheck
 from dpverify.ledger.load import load_specs
 from dpverify.papers.wang2019.accounting.onset import (
     OnsetSetting,

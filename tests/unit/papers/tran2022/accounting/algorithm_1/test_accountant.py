@@ -142,8 +142,8 @@ def test_one_example_is_every_step() -> None:
 def test_without_memory_a_visit_counts_once_per_level_that_ends_with_it_or_not_at_all() -> (
     None
 ):
-    # alpha = 1: the node [y, z] weighs a visit at z only, and one node ends at each
-    # step.
+    # alpha = 1: the node [y, z] weighs a visit
+    # at z only, and one node ends at each step.
     assert tree_sum_of_squares(10**9, 10**7, 1.0).upper == pytest.approx(
         100.0, rel=1e-11
     )

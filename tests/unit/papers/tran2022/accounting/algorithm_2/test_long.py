@@ -23,9 +23,9 @@ from dpverify.papers.tran2022.accounting.algorithm_2.long import (
 )
 from dpverify.papers.tran2022.accounting.algorithm_2.nodes import (
     NodeSensitivities,
+    most_of_pairs,
     pattern_value,
 )
-from dpverify.papers.tran2022.accounting.algorithm_2.pairs import most_of_pairs
 from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 from tests.for_each import for_each
 

@@ -223,8 +223,8 @@ def test_a_window_is_a_suffix_at_most_one_block_and_a_prefix(N: int, t: int) -> 
 @jitted_only
 @for_each("N", [1, 2, 3, 16, 255, 256, 300, 511])
 def test_t_steps_cost_at_most_10_t_additions(N: int) -> None:
-    # two nodes of H to make; a prefix and a suffix; r; a window of three parts; g_t,
-    # G_t, and m^_t
+    # two nodes of H to make; a prefix and a suffix;
+    # r; a window of three parts; g_t, G_t, and m^_t
     T = 64 * N
     _, adds = reconstruct(
         Nodes(*np.zeros((3, node_count(T), 1))), examples=N, alpha=0.1, gamma=0.1

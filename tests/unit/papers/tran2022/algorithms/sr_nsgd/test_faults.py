@@ -93,8 +93,8 @@ def test_missing() -> None:
 
 
 def test_coefficients() -> None:
-    # at t = 4N the window i epochs back has c_i, and G_[1,N] the weight S_q, which is
-    # no c_i
+    # at t = 4N the window i epochs back has c_i,
+    # and G_[1,N] the weight S_q, which is no c_i
     t, beta = 4 * N, (1 - ALPHA) ** N
     shares = weights(faults.coefficient_off("decay"))[t - 1] / np.where(
         GOOD[t - 1] == 0, 1.0, GOOD[t - 1]

@@ -94,8 +94,8 @@ def test_a_node_missing_at_one_step_is_there_at_the_others() -> None:
 
 
 def test_one_decay_off_at_one_step() -> None:
-    # step 6 = [1, 4] + [5, 6] decays [1, 4] by B^2; with the fault by B^3, and step 7
-    # inherits it
+    # step 6 = [1, 4] + [5, 6] decays [1, 4] by B^2;
+    # with the fault by B^3, and step 7 inherits it
     want = GOOD.copy()
     want[5, 3] *= B
     want[6, 3] *= B

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from dpverify.harness import BUDGETS, Context
-from dpverify.harness.search.exhaustive_check import RuleCheck, away_from_boundaries
+from dpverify.harness.search.derived_checks import RuleCheck, away_from_boundaries
 from dpverify.ledger import load_specs
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.formula import parse
-from dpverify.ledger.results import CheckResult
 from dpverify.papers.tran2022.boxes.checks import boxes
 from dpverify.papers.tran2022.identities.checks import identities, momentum_sums
-from dpverify.papers.tran2022.identities.checks.identities import (
+from dpverify.papers.tran2022.identities.checks.identity_check import (
     IdentityCheck,
     IdentityFault,
 )

@@ -8,12 +8,13 @@ import numpy as np
 
 from dpverify.harness import BUDGETS, Check, Context
 from dpverify.harness.checks import as_point
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.results import CheckResult
 from dpverify.papers.tran2022.momentum.checks import (
-    error_parts,
+    error_runs,
     momentum_error,
     momentum_error_orders,
+    stated_orders,
 )
 from tests.for_each import for_each
 
@@ -73,15 +74,15 @@ def test_the_start_up_term_is_missed_under_one_permutation_too() -> None:
 def test_antipodes_come_close_to_the_corrected_lemma_and_stay_below() -> None:
     statement = SPECS.claim("tran2022:lemma-11").statement(FRESH, "printed")
     context = Context(
-        statement, BUDGETS["smoke"], 0, "test", as_point(error_parts.ANTIPODES)
+        statement, BUDGETS["smoke"], 0, "test", as_point(error_runs.ANTIPODES)
     )
     rng = np.random.default_rng(2)
     plain, doubled = (
-        error_parts._antipodes(weight)(context, rng, 200).mean() for weight in (1, 2)
+        error_runs.antipodes(weight)(context, rng, 200).mean() for weight in (1, 2)
     )
     assert 0.4 < plain < 0.58 < doubled
 
 
 @for_each(("n", "top", "visits"), [(1, 1, 1), (8, 3, 3), (4, 9, 10)])
 def test_visits_count_an_epoch_that_is_cut_short(n: int, top: int, visits: int) -> None:
-    assert momentum_error_orders._visits(n, top) == visits
+    assert stated_orders._visits(n, top) == visits

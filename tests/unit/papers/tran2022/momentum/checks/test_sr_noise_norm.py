@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpverify.harness import BUDGETS, Context
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers import load
 from dpverify.papers.tran2022.momentum.checks import sr_noise_norm

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpverify.papers.tran2022.noise.checks.noise import GRID
-from dpverify.privacy.audit.floats import lowest_bit
+from dpverify.privacy.audit.scores import lowest_bit
 from tests.for_each import for_each
 
 

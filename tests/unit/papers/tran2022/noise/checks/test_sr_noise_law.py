@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from dpverify.harness import BUDGETS, Context
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers import load
 from dpverify.papers.tran2022.noise.checks.sr_noise_law import variance_figures

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from dpverify.harness import BUDGETS, Context
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers import load
-from dpverify.papers.tran2022.noise.checks.sr_noise import at_points
+from dpverify.papers.tran2022.noise.checks.sr_noise_points import at_points
 from tests.for_each import for_each
 
 SPECS = load_specs()

@@ -11,7 +11,7 @@ import pytest
 from dpverify.bench.cases.sleeps import some_context
 from dpverify.harness import Context
 from dpverify.harness.statistics.pieces import Pieces, replications_of_a_piece
-from dpverify.harness.statistics.trajectory_law import plan_to_detect
+from dpverify.harness.statistics.trajectory_effects import plan_to_detect
 from dpverify.kernels.tape import normal_tape
 from dpverify.papers.tran2022.algorithms.tree_noise import faults as tree_noise_faults
 from dpverify.papers.tran2022.algorithms.tree_noise import stream as tree_noise

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpverify.harness.budget import budget_named
+from dpverify.harness.checks import budget_named
 from dpverify.ledger import load_specs
 from dpverify.papers.tran2022.accounting.algorithm_1.accountant import (
     largest_sum,

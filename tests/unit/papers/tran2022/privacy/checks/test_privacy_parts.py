@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from dpverify.harness import BUDGETS, Context
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.privacy.checks.privacy_parts import (
     CHECKS,

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from dpverify.harness import BUDGETS, Context
 from dpverify.ledger import load_specs
-from dpverify.ledger.results import CheckResult
+from dpverify.ledger.check_results import CheckResult
 from dpverify.papers import load
-from dpverify.papers.tran2022.run_time.checks.run_time_counts import (
+from dpverify.papers.tran2022.run_time.checks.run_time_check import (
     PLANS,
     RunTimeCheck,
     Times,

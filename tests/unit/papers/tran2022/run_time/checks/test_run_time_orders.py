@@ -9,8 +9,8 @@ from functools import partial
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.derivation_check import TextProof
 from dpverify.ledger import load_specs
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.formula import parse
-from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.run_time import operation_counts_bounds as counts
 from dpverify.papers.tran2022.run_time.checks import run_time_orders

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from dpverify.harness import BUDGETS, Context
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.results import CheckResult
 from dpverify.papers.tran2022.sensitivity.checks.replay_runs import (
     FAULTS,
     NO_FAULT,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpverify.harness import BUDGETS, Context
-from dpverify.harness.search.exhaustive_check import OnsetCheck
+from dpverify.harness.search.derived_checks import OnsetCheck
 from dpverify.ledger.load import load_specs
 from dpverify.papers.tran2022.accounting import onset
 from dpverify.papers.tran2022.utility.checks.onset import CHECKS

@@ -8,9 +8,9 @@ import pytest
 
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.derivation_check import NAME, TextProof, from_text
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.formula import parse, to_text
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.utility.checks.rates import CHECKS
 from dpverify.symbolic.derive.steps import Derivation

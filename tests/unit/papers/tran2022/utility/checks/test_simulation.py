@@ -9,13 +9,12 @@ from fractions import Fraction
 import pytest
 
 from dpverify.harness import Context
-from dpverify.harness.budget import BUDGETS
-from dpverify.harness.checks import as_point
+from dpverify.harness.checks import BUDGETS, as_point
 from dpverify.harness.sides import printed_side
 from dpverify.harness.simulation.runs import NO_FAULT, UPHILL
 from dpverify.harness.simulation.runs_check import RunsCheck
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.utility.checks.simulation import _seconds_6, _seconds_9
 from dpverify.papers.tran2022.utility.checks.simulation_cases import (

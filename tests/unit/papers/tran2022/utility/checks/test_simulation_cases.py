@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from dpverify.harness import Context
-from dpverify.harness.budget import BUDGETS
+from dpverify.harness.checks import BUDGETS
 from dpverify.harness.sides import printed_side
 from dpverify.harness.simulation.runs_search import Effort, SearchRunsCheck
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.results import CheckResult
 from dpverify.papers.tran2022.utility.checks.simulation_cases import (
     SlopeCase,
     SlopeFamily,

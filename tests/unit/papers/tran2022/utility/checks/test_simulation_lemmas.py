@@ -7,12 +7,11 @@ from fractions import Fraction
 import pytest
 
 from dpverify.harness import Check, Context
-from dpverify.harness.budget import BUDGETS
-from dpverify.harness.checks import as_point
+from dpverify.harness.checks import BUDGETS, as_point
 from dpverify.harness.sides import printed_side
 from dpverify.harness.simulation.runs import NO_FAULT
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.utility.checks import simulation_lemmas as lemmas
 from dpverify.papers.tran2022.utility.checks.simulation_cases import (

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dpverify.harness import Context
-from dpverify.harness.budget import BUDGETS
+from dpverify.harness.checks import BUDGETS
 from dpverify.harness.simulation.slopes_check import SlopesCheck
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.results import CheckResult
 from dpverify.papers.tran2022.accounting.onset import Theorem
 from dpverify.papers.tran2022.utility.checks.slopes import (
     Size,

@@ -14,8 +14,8 @@ from dpverify.harness import BUDGETS, Context
 from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.derivation_check import DerivationCheck
 from dpverify.harness.recorded_proof import CERTIFICATES, certificate_name
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.load import bundled, load_specs
-from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import (
     constant_spread,

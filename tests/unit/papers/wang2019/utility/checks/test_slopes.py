@@ -12,8 +12,8 @@ import pytest
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.checks import as_point
 from dpverify.harness.simulation.slopes_check import SlopesCheck
+from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.results import CheckResult
 from dpverify.papers.wang2019.accounting.onset import best_beta
 from dpverify.papers.wang2019.utility.checks.simulation import (
     CHECKS,

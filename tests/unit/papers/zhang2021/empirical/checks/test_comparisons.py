@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpverify.harness.budget import BUDGETS
-from dpverify.harness.checks import as_point
+from dpverify.harness.checks import BUDGETS, as_point
 from dpverify.ledger import load_specs
 from dpverify.papers.zhang2021.empirical.checks.rates import (
     CONSTANTS,

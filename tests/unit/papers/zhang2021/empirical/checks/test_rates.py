@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpverify.harness.budget import BUDGETS
-from dpverify.harness.checks import as_point
+from dpverify.harness.checks import BUDGETS, as_point
 from dpverify.ledger import load_specs
 from dpverify.papers.zhang2021.empirical.checks.rates import (
     _bounds,

@@ -1,1 +1,0 @@
-"""Tests of auditors: their error rate and their power on distributions whose epsilon is known."""

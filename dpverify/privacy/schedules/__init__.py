@@ -1,1 +1,0 @@
-"""Sampling in practice: fixed batches, shuffled epochs, truncated Poisson samples, balls in bins, allocation."""

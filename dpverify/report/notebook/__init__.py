@@ -1,1 +1,0 @@
-"""Results as shown by Python prompts and notebooks."""

@@ -1,1 +1,0 @@
-"""Certified integrals and extrema of formulas over real variables, and bounds on the growth of formulas."""
