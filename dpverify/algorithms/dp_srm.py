@@ -1,7 +1,8 @@
 """The algorithms of wang2019, DP-SRM and DDP-SRM. Gradients are clipped at C_1 = 1, and their changes at C_2.
 
-DP-SRM is Algorithm 1 of the paper. Its sigma is the standard deviation of the noise over the sensitivity of an
-estimate. The sensitivity is 2/b for the first estimate and 2(gamma + (1 - gamma) C_2)/b for later estimates; b_0 = b.
+DP-SRM is Algorithm 1 of the paper. Its sigma is the standard deviation of the noise
+over the sensitivity of an estimate. The sensitivity is 2/b for the first estimate and
+2(gamma + (1 - gamma) C_2)/b for later estimates; b_0 = b.
 
 DDP-SRM is Algorithm 2, which runs DP-SRM in a multi-party computation. Its sigma is the standard deviation of the noise
 over the sensitivity of the rounded sum. ``dpverify.train.ddp`` has the accounting.

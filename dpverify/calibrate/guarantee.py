@@ -172,8 +172,9 @@ def event(sigma: float, *, algorithm: str | None = None, **run: Any) -> Any:
     dp_accounting.DpEvent
         For an optimizer on batches, the event samples without replacement, and its
         noise multipliers are standard deviations over the largest change by replacing
-        one example. This is the convention of ``epsilon(event, delta,
-        sampling="batches")``, and of dp-accounting for replace-one neighbours.
+        one example. This is the convention of
+        ``epsilon(event, delta, sampling="batches")``, and of dp-accounting for
+        replace-one neighbours.
 
     Raises
     ------

@@ -115,10 +115,10 @@ class Promise:
         one. If all batches have the same size, a removed example leaves a gradient of
         0.
     covariance : sequence of sequence of float, optional
-        Covariance of the noise of one coordinate over the steps, in units of ``(sigma *
-        clip / divisor)**2``. By default the noise of different steps is independent.
-        For tree aggregation, the entry of two steps is the number of nodes that they
-        share.
+        Covariance of the noise of one coordinate over the steps, in units of
+        ``(sigma * clip / divisor)**2``. By default the noise of different steps is
+        independent. For tree aggregation, the entry of two steps is the number of nodes
+        that they share.
     clip_schedule : sequence of float, optional
         Clip length of each step, if it follows a public schedule; results are then in
         units of ``clip``. The noise of a step has standard deviation ``sigma`` times

@@ -189,8 +189,8 @@ def conformance(
         Time limit in seconds for one call of the optimizer. By default 0: its code runs
         in this process, without a limit. Otherwise it runs in a separate process. A
         call that exceeds the limit or ends the process is a fault and ends the tests.
-        The optimizer must be picklable, and the calling script needs the ``if __name__
-        == "__main__":`` guard of :mod:`multiprocessing`.
+        The optimizer must be picklable, and the calling script needs the
+        ``if __name__ == "__main__":`` guard of :mod:`multiprocessing`.
 
     Returns
     -------

@@ -9,9 +9,9 @@ b/n, and let s be the standard deviation of the noise over the sensitivity 2C/b.
 
 1. Let P and Q be the output distributions of a step on neighbours. They share the component R in which the example is
    not in the batch: P = (1-q) R + q P_1 and Q = (1-q) R + q Q_1. By advanced joint
-   convexity (Balle, Barthe and Gaboardi 2018, theorem 2), for c = 1 + q (c' - 1) and c'
-   >= 1 there is a beta in [0, 1] with H_c(P, Q) = q H_c'(P_1, (1-beta) R + beta Q_1).
-   This is at most the larger of q H_c'(P_1, R) and q H_c'(P_1, Q_1).
+   convexity (Balle, Barthe and Gaboardi 2018, theorem 2), for c = 1 + q (c' - 1) and
+   c' >= 1 there is a beta in [0, 1] with H_c(P, Q) = q H_c'(P_1, (1-beta) R + beta
+   Q_1). This is at most the larger of q H_c'(P_1, R) and q H_c'(P_1, Q_1).
 2. P_1 and Q_1 are mixtures of Gaussians, over the other examples of the batch, and paired means are at most 2C/b apart.
    The same holds for P_1 and R: exchange the example for a uniform one outside of the
    batch. By joint convexity both terms are at most q H_c'(N(1, s^2), N(0, s^2)), which

@@ -42,8 +42,8 @@ that they differ only if one of the T batches exceeds B, with probability at mos
 With one example less that probability is not larger. So for each event S, with P and Q
 the output distributions of M on neighbours and P', Q' those of M',
 
-    P'(S) <= P(S) + T p <= exp(epsilon) Q(S) + delta + T p <= exp(epsilon) (Q'(S) + T p)
-    + delta + T p.
+    P'(S) <= P(S) + T p <= exp(epsilon) Q(S) + delta + T p <= exp(epsilon) (Q'(S) + T
+    p) + delta + T p.
 
 So delta' <= delta + (1 + exp(epsilon)) T p, and delta' >= delta - (1 + exp(epsilon)) T
 p in the same way (Chua et al. 2024, "Scalable DP-SGD", have the upper bound).

@@ -4,20 +4,21 @@ A mechanism with output distribution Q is run K times, and the run with the best
 is released. The score is a function of a run's output, ordered in any way that does not
 depend on the data, and ties are broken at random. Let f be the generating function of
 K, and q the probability that a run ranks below an output y. Then y is released with
-density Q(y) f'(q). A moment of the released run is therefore the sum of ``Q(y)^z
-Q'(y)^(1-z) f'(q)^z f'(q')^(1-z)``, at most the moment of one run times the largest
-``f'(q) (f'(q)/f'(q'))^(z-1)`` (Papernot and Steinke 2022, lemma 7).
+density Q(y) f'(q). A moment of the released run is therefore the sum of
+``Q(y)^z Q'(y)^(1-z) f'(q)^z f'(q')^(1-z)``, at most the moment of one run times the
+largest ``f'(q) (f'(q)/f'(q'))^(z-1)`` (Papernot and Steinke 2022, lemma 7).
 
 1. Let K have the truncated negative binomial distribution with shape eta > -1, so that
    ``f'(q) = E K (gamma/(1-(1-gamma) q))^(1+eta)``, which is at most E K. The divergence
    r(w) of Q' from Q bounds any probability by ``p' <= (e^r p)^(1-1/w)``, so that
-   ``(gamma + (1-gamma)(1-q')) / (gamma + (1-gamma)(1-q))`` is at most ``exp((1-1/w) r)
-   gamma^(-1/w)``. Hence ``r(z) + (1+eta)((1-1/w) r(w) + log(1/gamma)/w) + log(E
-   K)/(z-1)`` for any order w (their theorem 2).
+   ``(gamma + (1-gamma)(1-q')) / (gamma + (1-gamma)(1-q))`` is at most
+   ``exp((1-1/w) r) gamma^(-1/w)``. Hence ``r(z) + (1+eta)((1-1/w) r(w) +
+   log(1/gamma)/w) + log(E K)/(z-1)`` for any order w (their theorem 2).
 2. Let K have the Poisson distribution with mean m, ``f'(q) = m exp(m (q-1))``. If Q' is within (e, d) of Q with
    exp(e) <= 1 + 1/(z-1), then ``(z-1)(q-q') - (1-q) <= (z-1) d``. No run happens with
-   probability exp(-m), so that a moment is at most ``exp(-m) + m exp((z-1)(r(z) + m
-   d))``. (Their theorem 6 has the second term only, which is too small for m < 1.)
+   probability exp(-m), so that a moment is at most
+   ``exp(-m) + m exp((z-1)(r(z) + m d))``. (Their theorem 6 has the second term only,
+   which is too small for m < 1.)
 
 The lower bound uses a score that does not depend on the data, so that the released run has the distribution of a single
 run. Without sampling it also uses the most revealing score and event: a run is better the further it is towards the

@@ -82,8 +82,8 @@ def poisson_gaussian_rdp(order: int, rate: float, sigma: float) -> float:
         return order / (2.0 * sigma * sigma)
     log_q = math.log(rate)
     log_rest = math.log1p(-rate)
-    # The moment is 1 plus the same sum with exp(..)
-    # - 1, since the binomial weights add up to 1.
+    # The moment is 1 plus the same sum with exp(..) - 1, since the binomial weights add
+    # up to 1.
     terms = [
         _log_binomial(order, k)
         + k * log_q
@@ -97,9 +97,10 @@ def poisson_gaussian_rdp(order: int, rate: float, sigma: float) -> float:
 def without_replacement_rdp(order: int, rate: float, rdp: Sequence[float]) -> float:
     """Bound the Renyi divergence of any mechanism on a batch drawn without replacement, for replace-one neighbours.
 
-    Wang, Balle and Kasiviswanathan 2019, theorem 9, with an unbounded loss (epsilon(oo)
-    = oo), as for Gaussian noise: (1/(z-1)) log(1 + q^2 C(z, 2) min(4 (e^r(2) - 1), 2
-    e^r(2)) + sum_(j>=3) q^j C(z, j) 2 e^((j-1) r(j))), and at most r(z).
+    Wang, Balle and Kasiviswanathan 2019, theorem 9, with an unbounded loss
+    (epsilon(oo) = oo), as for Gaussian noise: (1/(z-1)) log(1 + q^2 C(z, 2) min(4
+    (e^r(2) - 1), 2 e^r(2)) + sum_(j>=3) q^j C(z, j) 2 e^((j-1) r(j))), and at most
+    r(z).
 
     Parameters
     ----------

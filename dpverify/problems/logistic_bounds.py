@@ -1,7 +1,7 @@
 """Constants of logistic and softmax regression with the nonconvex regularizer, derived and rounded up.
 
-Two classes, logistic regression. For one example (x, y) with ``‖x‖ <= B`` and y in {0, 1}, the loss of
-``problems.logistic`` is
+Two classes, logistic regression. For one example (x, y) with ``‖x‖ <= B`` and y in {0,
+1}, the loss of ``problems.logistic`` is
 
     f(w) = log(1 + exp(s z)) + lam * sum_j psi(w_j),    z = <x, w>,  s = 1 - 2y,  psi(t) = t**2 / (1 + t**2).
 
@@ -15,19 +15,19 @@ Two classes, logistic regression. For one example (x, y) with ``‖x‖ <= B`` a
 Hence ``G = B + lam*sqrt(27 d)/8``. It is approached for ``|w_j| = 1/sqrt(3)``, x with
 equal entries, and large d.
 
-**Smoothness.** The Hessian is ``sigmoid'(z) x x^T + lam * diag(psi''(w_j))`` with ``0 <
-sigmoid' <= 1/4`` (at z = 0), and the derivative of psi'' is ``24 t
-(t**2-1)/(1+t**2)**4``. So psi'' has its extremes at 0 and at |t| = 1, and ``-1/2 <=
-psi'' <= 2``. The eigenvalues lie in ``[-lam/2, B**2/4 + 2 lam]``, so ``L = B**2/4 + 2
-lam``, attained at w = 0 along x with ``‖x‖ = B``.
+**Smoothness.** The Hessian is ``sigmoid'(z) x x^T + lam * diag(psi''(w_j))`` with
+``0 < sigmoid' <= 1/4`` (at z = 0), and the derivative of psi'' is
+``24 t (t**2-1)/(1+t**2)**4``. So psi'' has its extremes at 0 and at |t| = 1, and
+``-1/2 <= psi'' <= 2``. The eigenvalues lie in ``[-lam/2, B**2/4 + 2 lam]``, so
+``L = B**2/4 + 2 lam``, attained at w = 0 along x with ``‖x‖ = B``.
 
 **Gap.** ``F >= 0``, and ``F(0) = log 2`` for all data, so ``F(0) - inf F <= log 2``.
 
-All three hold for every example with ``‖x‖ <= B``, not only for the examples in the data. Neighbouring data sets
-therefore have the same constants.
+All three hold for every example with ``‖x‖ <= B``, not only for the examples in the
+data. Neighbouring data sets therefore have the same constants.
 
-Two or more classes, softmax regression. For one example (x, y) with ``‖x‖ <= B`` and y in 0..K-1, the loss of
-``problems.softmax_regression`` is
+Two or more classes, softmax regression. For one example (x, y) with ``‖x‖ <= B`` and y
+in 0..K-1, the loss of ``problems.softmax_regression`` is
 
     f(W) = log(sum_k exp(z_k)) - z_y + lam * sum_kj psi(W_kj),    z_k = <w_k, x>,  psi(t) = t**2 / (1 + t**2).
 
@@ -42,10 +42,11 @@ all of p is on one wrong class. The regularizer's gradient has norm at most ``sq
 
 **Smoothness.** The first part's Hessian is ``(diag(p) - p p^T) (x) x x^T``. For a unit
 vector v the quadratic form of ``diag(p) - p p^T`` is the variance of v_k where k has
-the law p, at most ``(max v - min v)**2 / 4`` (Popoviciu), and ``(a - b)**2 <= 2 (a**2 +
-b**2) <= 2``. So its eigenvalues lie in [0, B**2/2]. The eigenvalues of the regularizer
-lie between -lam/2 and 2 lam, hence ``L = B**2/2 + 2 lam``. For K = 2 it is attained at
-W = 0. For more classes it is approached when all of p is on two classes.
+the law p, at most ``(max v - min v)**2 / 4`` (Popoviciu), and
+``(a - b)**2 <= 2 (a**2 + b**2) <= 2``. So its eigenvalues lie in [0, B**2/2]. The
+eigenvalues of the regularizer lie between -lam/2 and 2 lam, hence
+``L = B**2/2 + 2 lam``. For K = 2 it is attained at W = 0. For more classes it is
+approached when all of p is on two classes.
 
 **Gap.** ``F >= 0`` and ``F(0) = log K``, so ``F(0) - inf F <= log K``.
 
@@ -62,8 +63,8 @@ import math
 from flint import arb, ctx
 
 PRECISION = 128  # in bits; a float has 53
-# A coordinate of the gradient kernel takes at most 9 roundings and (1 + 2**-53)**9 < 1
-# + 2**-48: G bounds its output.
+# A coordinate of the gradient kernel takes at most 9 roundings and (1 + 2**-53)**9 <
+# 1 + 2**-48: G bounds its output.
 KERNEL_ROUNDING = math.ldexp(1.0, -48)
 
 

@@ -6,10 +6,10 @@ again with a slope of at most r:
 
     F'(u) = min(s, max(-r, s + L (u + D))),          w_1 = 0.
 
-For r = 0 the loss is constant below ``u = -D - s/L``. Example n has the loss ``F(u) +
-a_n u``. The offsets a_n are -a, 0 or a, with mean 0. So ``F(w_1) - inf F = s D +
-s^2/(2L)``, every gradient is at most ``max(s, r) + a``, and all Hessians lie between 0
-and L. This gives exact R, G and L.
+For r = 0 the loss is constant below ``u = -D - s/L``. Example n has the loss
+``F(u) + a_n u``. The offsets a_n are -a, 0 or a, with mean 0. So
+``F(w_1) - inf F = s D + s^2/(2L)``, every gradient is at most ``max(s, r) + a``, and
+all Hessians lie between 0 and L. This gives exact R, G and L.
 
 - ``a = 0``: identical examples. The errors of the momentum are its start-up bias, its lag and the privacy noise.
 - D at least the distance of the whole run: a ramp that no run can leave.

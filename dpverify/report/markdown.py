@@ -1,8 +1,8 @@
 """GitHub-flavoured markdown from plain text and quotations. Only this module escapes special characters.
 
-Inline formulas are written ``$`...`$`` and displayed formulas as a fence named
-``math``. Both forms keep GitHub's markdown parser away from underscores and
-backslashes; the plain dollar form does not.
+Inline formulas are written
+``$`...`$`` and displayed formulas as a fence named ``math``. Both forms keep GitHub's
+markdown parser away from underscores and backslashes; the plain dollar form does not.
 
 In quotations of papers, formulas are recognized. Transcribed papers write ``$...$`` and ``$$...$$``, but an excerpt
 may begin or end inside such a formula, and some symbols have no dollar signs. The text of a record is never changed.

@@ -42,8 +42,8 @@ class TrainingData:
     ----------
     inputs : array
         One row per record. Its shape depends on the model: ``(records, dimension)`` for
-        ``"linear"``, ``(records, 2, dimension)`` for ``"sequence"``, ``(records,
-        dimension / 2, 3)`` for ``"convolution"``.
+        ``"linear"``, ``(records, 2, dimension)`` for ``"sequence"``,
+        ``(records, dimension / 2, 3)`` for ``"convolution"``.
     model : {"linear", "sequence", "convolution"}
         The model. ``"linear"`` has two layers; the gradient is the record.
         ``"sequence"`` applies one linear layer to two positions; the gradient is their

@@ -1,8 +1,8 @@
 """Rational numbers with few digits in an interval, simplest first, and other values that are worth trying.
 
-The values are numbers with few digits, powers of two and their neighbours, primes, ends, and large values. Two small
-integers, a mode and a payload, encode a value. Smaller integers give simpler values, and (0, 0) gives the simplest
-value.
+The values are numbers with few digits, powers of two and their neighbours, primes,
+ends, and large values. Two small integers, a mode and a payload, encode a value.
+Smaller integers give simpler values, and (0, 0) gives the simplest value.
 
 ``first_below`` finds the first size N = 10^(k/20) from which a bound stays better than the trivial bound.
 """

@@ -67,8 +67,8 @@ class ExpectedMismatch(Record, frozen=True, kw_only=True):
     Parameters
     ----------
     of
-        The records as ``dpverify units`` names them, such as ``lemma-12`` or ``lemma-12
-        (amended)``.
+        The records as ``dpverify units`` names them, such as ``lemma-12`` or
+        ``lemma-12 (amended)``.
     why
         Whether the paper is wrong or leaves out a parameter, and where.
     """

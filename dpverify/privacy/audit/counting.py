@@ -6,9 +6,10 @@ The game. In each round a fair coin b is tossed and the mechanism is run on the 
 D_b. A rule that was fixed beforehand looks at the output and guesses "D_0" or "D_1", or
 abstains. After N independent rounds, K guesses are right and J are wrong.
 
-The statement. Let the mechanism be (epsilon, delta)-DP, ``s = e^epsilon / (1 +
-e^epsilon)``, and c a whole number with ``P(Bin(N, delta) > c) <= alpha - a``. Then,
-with K and J random and the inner probability a function of them,
+The statement. Let the mechanism be (epsilon, delta)-DP,
+``s = e^epsilon / (1 + e^epsilon)``, and c a whole number with
+``P(Bin(N, delta) > c) <= alpha - a``. Then, with K and J random and the inner
+probability a function of them,
 
     P( P(Bin(K - c + J, s) >= K - c) <= a ) <= alpha.
 
@@ -19,13 +20,13 @@ limit for K - c successes in K - c + J trials.
 Proof.
 
 1. The coin pools both tails. Let A and B be the sets of outputs at which the rule guesses D_1 and D_0. A round is right
-   with probability ``pi = (P_1(A) + P_0(B)) / 2`` and wrong with probability ``kappa =
-   (P_0(A) + P_1(B)) / 2``. Rounds are independent and identically distributed, so that
-   (K, J, N - K - J) is exactly multinomial. (If the number of runs on each data set
-   were fixed, K and J would be sums of binomials with different means. Hoeffding (1956)
-   shows that such a sum is more concentrated than one binomial of the same mean, but
-   only for tails at least one away from that mean, and makes no statement on the ratio
-   of two such sums.)
+   with probability ``pi = (P_1(A) + P_0(B)) / 2`` and wrong with probability
+   ``kappa = (P_0(A) + P_1(B)) / 2``. Rounds are independent and identically
+   distributed, so that (K, J, N - K - J) is exactly multinomial. (If the number of runs
+   on each data set were fixed, K and J would be sums of binomials with different means.
+   Hoeffding (1956) shows that such a sum is more concentrated than one binomial of the
+   same mean, but only for tails at least one away from that mean, and makes no
+   statement on the ratio of two such sums.)
 2. Privacy of the two events, ``P_1(A) <= e^epsilon P_0(A) + delta`` and ``P_0(B) <= e^epsilon P_1(B) + delta``, gives
    ``pi <= e^epsilon kappa + delta``. So ``pi = r + d`` with ``r <= e^epsilon kappa``
    and ``0 <= d <= delta``.
@@ -53,8 +54,8 @@ at least the probability g(p) on its neighbours, where g is the trade-off curve,
 convex function. (Mahloujifar, Melis and Chaudhuri 2024 use the same curve.)
 
 *Inequality.* Take the event "the guess of example i is right, and R >= v". If coin i is
-flipped, the same release makes this guess wrong, and the number of right guesses is R -
-1. The flipped coins are again fair, so that
+flipped, the same release makes this guess wrong, and the number of right guesses is
+R - 1. The flipped coins are again fair, so that
 
     P[i is wrong, R >= v - 1] >= g(P[i is right, R >= v]).
 

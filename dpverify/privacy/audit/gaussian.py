@@ -2,13 +2,14 @@
 
 Such a mechanism is exactly as private as N(0, 1) against N(mu, 1), where mu is the
 Mahalanobis distance of the two means, because the log likelihood ratio is that linear
-score. Take n outputs on each data set, and let S be the pooled covariance with ``nu = 2
-n - 2`` degrees of freedom. Then Hotelling's statistic ``F = (n/2) diff^T S^-1 diff (nu
-- d + 1) / (nu d)`` has exactly the noncentral F distribution with d and nu - d + 1
-degrees of freedom and noncentrality ``(n/2) mu^2``. Its distribution function decreases
-in mu, so that the mu at which it equals the confidence is an exact lower bound. The
-exact trade-off of the Gaussian mechanism, which increases in mu, converts this bound to
-epsilon. No direction is learned, so that no outputs are needed for training.
+score. Take n outputs on each data set, and let S be the pooled covariance with
+``nu = 2 n - 2`` degrees of freedom. Then Hotelling's statistic
+``F = (n/2) diff^T S^-1 diff (nu - d + 1) / (nu d)`` has exactly the noncentral F
+distribution with d and nu - d + 1 degrees of freedom and noncentrality ``(n/2) mu^2``.
+Its distribution function decreases in mu, so that the mu at which it equals the
+confidence is an exact lower bound. The exact trade-off of the Gaussian mechanism, which
+increases in mu, converts this bound to epsilon. No direction is learned, so that no
+outputs are needed for training.
 
 The statistic only needs sums over the outputs. These sums also show whether the outputs contradict a Gaussian law.
 """

@@ -1,15 +1,17 @@
 """Scores: functions of an output that are large if the second data set is likely, learned from training rounds.
 
-Each score is the log likelihood ratio of a simple model, so that scores are comparable. The bound holds for any
-score.
+Each score is the log likelihood ratio of a simple model, so that scores are comparable.
+The bound holds for any score.
 
-``lowest_bit`` is a score of the lowest bits of floats, which reveal the data set if Gaussian noise is drawn in
-floating point. The float x + z is rounded to the grid of the larger of the two, and cancellation does not restore
-lost bits. With x = 0 an output near 0 has bits as fine as its own size. With x = 1 the output is 1 + z with z near
--1, on the grid of 2^-53. So outputs near 0 with a bit below 2^-53 occur for x = 0 only. This event has probability 0
-on one data set and not on the other, so that no epsilon is large enough. Mironov (CCS 2012) broke the Laplace
-mechanism in this way; the Gaussian mechanism has the same weakness. Audits use this score on request only, because it
-would refute almost every mechanism in floats:
+``lowest_bit`` is a score of the lowest bits of floats, which reveal the data set if
+Gaussian noise is drawn in floating point. The float x + z is rounded to the grid of the
+larger of the two, and cancellation does not restore lost bits. With x = 0 an output
+near 0 has bits as fine as its own size. With x = 1 the output is 1 + z with z near -1,
+on the grid of 2^-53. So outputs near 0 with a bit below 2^-53 occur for x = 0 only.
+This event has probability 0 on one data set and not on the other, so that no epsilon is
+large enough. Mironov (CCS 2012) broke the Laplace mechanism in this way; the Gaussian
+mechanism has the same weakness. Audits use this score on request only, because it would
+refute almost every mechanism in floats:
 
     dpverify audit MODULE:FUNCTION --score dpverify.privacy.audit.scores:lowest_bit
 """

@@ -11,7 +11,8 @@ distribution follows from the changes of the slope.
 - A function below the profile has, at each point, the smaller value of the tangents at the midpoints of the two
   neighbouring cells, and is linear between the points.
 
-All values have a bound on their rounding errors. erfcx and exp are assumed accurate to four units in the last place.
+All values have a bound on their rounding errors. erfcx and exp are assumed accurate to
+four units in the last place.
 
 ``log_moment`` and ``best_tilt`` are the exponential moments of laws, and the tilt that suits a delta.
 """

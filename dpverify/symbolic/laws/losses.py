@@ -1,9 +1,9 @@
 r"""Bounds from both sides on the privacy loss of many independent outputs, on a grid of losses.
 
-Let L be the log ratio of two laws. Then ``sup P(S) - exp(e) Q(S) = E_P (1 - exp(e -
-L))_+``. The function in the mean increases with L and is convex in ``exp(-L)``. The
-losses of independent outputs add up, so the law of their sum is a product of
-polynomials.
+Let L be the log ratio of two laws. Then
+``sup P(S) - exp(e) Q(S) = E_P (1 - exp(e - L))_+``. The function in the mean increases
+with L and is convex in ``exp(-L)``. The losses of independent outputs add up, so the
+law of their sum is a product of polynomials.
 
 **From above**, each output whose loss is between two points of the grid is split
 between them such that its probabilities under P and Q stay the same (connecting the

@@ -1,6 +1,7 @@
 """Canonical forms of expressions, and facts about the functions that these forms treat as symbols.
 
-Expressions are expanded into monomials, with sum indices that start at 0 and are named by their depth.
+Expressions are expanded into monomials, with sum indices that start at 0 and are named
+by their depth.
 
 A certificate treats ``exp(u)``, ``b**e``, ``log(u)``, ``floor(u)`` and similar functions as symbols. This module lists
 the inequalities between them: 0 < exp(u), u - 1 >= log(u), 0 <= b**e <= 1 for b in [0, 1], and others. The prover

@@ -265,9 +265,9 @@ def sandwich(
     setting: AuditedRun, rng: Generator, outputs: int, doubt: float, short: float = 1.0
 ) -> Epsilons:
     """Compute the four values of epsilon; ``short`` is a factor on the noise that the audit draws."""
-    # Let r = sqrt(log(1/delta)). Printed: 2 r/sigma in Theorem 4, 4 r/sigma in Theorem
-    # 8. Proof: k/(2 sigma^2) + 2 r sqrt(k/(2 sigma^2)) with k = 1 for Theorem 4 and k =
-    # 3 for Theorem 8.
+    # Let r = sqrt(log(1/delta)). Printed: 2 r/sigma in Theorem 4, 4 r/sigma in
+    # Theorem 8. Proof: k/(2 sigma^2) + 2 r sqrt(k/(2 sigma^2)) with k = 1 for Theorem 4
+    # and k = 3 for Theorem 8.
     root = math.sqrt(-math.log(setting.delta))
     groups, factor = (1.0, 2.0) if setting.algorithm == "dp-nsgd" else (3.0, 4.0)
     rho = groups / (2.0 * setting.sigma**2)

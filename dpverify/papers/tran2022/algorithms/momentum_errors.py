@@ -16,10 +16,10 @@ The iterate has a coordinate w_k for each example k, a common coordinate u, and 
   epoch and -noise for the late half, while their mean is 0.
 
 From then on the sampling errors of an epoch no longer cancel, and those of different
-epochs add up. At the end of an epoch the error of the momentum is about ``noise (1 -
-x)/(1 + x)`` with ``x = (1-alpha)^(N/2)``, however small eta is. This does not happen
-under fresh permutations. Relabelling the examples permutes the coordinates, so every
-order gives the same error, and one run gives the mean over all orders.
+epochs add up. At the end of an epoch the error of the momentum is about
+``noise (1 - x)/(1 + x)`` with ``x = (1-alpha)^(N/2)``, however small eta is. This does
+not happen under fresh permutations. Relabelling the examples permutes the coordinates,
+so every order gives the same error, and one run gives the mean over all orders.
 NOTES_utility_lemmas.md derives the constants G and L.
 
 ``errors_of_seeds`` returns the error at the end of a short run for each of many seeds. Creating the object and the

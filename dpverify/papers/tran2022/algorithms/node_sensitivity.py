@@ -98,8 +98,8 @@ class ExactNodes(NamedTuple):
     g: Matrix
     delta: Matrix
     r: Matrix
-    # (n, d) f of Algorithm 1, with its factor alpha: ``alpha sum over t in [y, z] of (1
-    # - alpha)^(z - t) grad f(w_t, x_t)``
+    # (n, d) f of Algorithm 1, with its factor alpha: ``alpha sum over t in [y, z] of
+    # (1 - alpha)^(z - t) grad f(w_t, x_t)``
     f: Matrix
 
     @property

@@ -227,8 +227,8 @@ def streaming_outputs(
 ) -> list[Combination]:
     """Return m_hat_1 .. m_hat_T by the recursion over epochs, in terms of the nodes; ``fault`` names a planted fault.
 
-    With W_t and D_t the sums of G and Delta over the window [t - N + 1, t], and Ghat_0
-    = 0,
+    With W_t and D_t the sums of G and Delta over the window [t - N + 1, t], and
+    Ghat_0 = 0,
 
         g_t = (1-gamma) (D_t + g_{t-N}) + gamma W_t  for t >= 2N,   g_t = W_t  for N <= t < 2N,
         Ghat_t = (1-alpha)^N Ghat_{t-N} + g_t        for t >= N,    Ghat_t = sum over COMPOSE(1, t)  for t < N.

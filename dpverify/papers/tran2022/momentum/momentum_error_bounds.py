@@ -38,9 +38,9 @@ def ramp_error(
     t: int, alpha: Fraction, eta: Fraction, smoothness: Fraction, lipschitz: Fraction
 ) -> Fraction:
     """Return the error of the momentum of full gradients on a ramp that begins ``(t-1) eta`` above the minimum."""
-    # ``eta L ((1-alpha)(1-(1-alpha)^(t-1))/alpha -
-    # (t-1)(1-alpha)^t)``: the lag, reduced by the effect of m_0 =
-    # 0. The result is 0 where the ramp would be steeper than G.
+    # ``eta L ((1-alpha)(1-(1-alpha)^(t-1))/alpha - (t-1)(1-alpha)^t)``: the lag,
+    # reduced by the effect of m_0 = 0. The result is 0 where the ramp would be steeper
+    # than G.
     if (t - 1) * eta * smoothness > lipschitz:
         return Fraction(0)
     beta = 1 - alpha

@@ -1,7 +1,7 @@
 """Effect of the permutations on the momentum, exactly: one replaced example, one permutation, and fresh permutations.
 
-``attained_once``, ``largest_once`` and ``attained_fresh`` are about the movement of m_t
-- m_{t-N} if one example is replaced and all earlier releases are held fixed
+``attained_once``, ``largest_once`` and ``attained_fresh`` are about the movement of
+m_t - m_{t-N} if one example is replaced and all earlier releases are held fixed
 (``tran2022:section-4-momentum-difference``). Under one permutation, the visit at i in
 m_t and the visit at i - N in m_{t-N} have the same weight, and only the first epoch's
 visit has no partner. Under fresh permutations, the weights differ and the movement is
@@ -10,13 +10,13 @@ not small.
 One permutation breaks Lemma 11's proof. The problems that show this are small enough to
 enumerate every order (no kernels). *Pair*: two examples on a line with the gradients 3
 and -1. The start of the second epoch depends on the order of the first, so the anchor
-reveals the order. *Ridges*: example k has the loss ``G h(<a_k, w>)`` with ``a_k = (e_0
-+ s e_k)/sqrt(1 + s^2)``, where h' is a clipped line, -1 below b and 1 above it. In the
-first epoch all gradients are ``-G a_k``. The earlier an example is drawn, the further
-the run has gone along e_k. At the second anchor, a threshold b separates the examples
-that have crossed it from those drawn late, so the order aligns the centred gradients of
-the second epoch. Relabelling the examples permutes the axes, so one order gives the
-mean over all orders.
+reveals the order. *Ridges*: example k has the loss ``G h(<a_k, w>)`` with
+``a_k = (e_0 + s e_k)/sqrt(1 + s^2)``, where h' is a clipped line, -1 below b and 1
+above it. In the first epoch all gradients are ``-G a_k``. The earlier an example is
+drawn, the further the run has gone along e_k. At the second anchor, a threshold b
+separates the examples that have crossed it from those drawn late, so the order aligns
+the centred gradients of the second epoch. Relabelling the examples permutes the axes,
+so one order gives the mean over all orders.
 
 Algorithm 4's error under fresh permutations is computed exactly for two examples, the
 smallest data set that has one.

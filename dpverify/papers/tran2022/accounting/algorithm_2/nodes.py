@@ -1,9 +1,10 @@
 """The nodes that Algorithm 2 reads, and contributions to mu^2: of each node, and of pairs of visits in very long runs.
 
-For 0 < gamma < 1, Algorithm 4 reads the largest dyadic intervals within a window [s - N + 1, s], N <= s <= T, for G and
-(if s >= 2N) for Delta. It also reads those within a prefix [1, t], for r and (if t < N) for G. At gamma = 0 and 1 it
-needs fewer. NOTES_accountant.md has the rules. The contribution of a node depends on its family, level, parity and
-position.
+For 0 < gamma < 1, Algorithm 4 reads the largest dyadic intervals within a window [s -
+N + 1, s], N <= s <= T, for G and (if s >= 2N) for Delta. It also reads those within a
+prefix [1, t], for r and (if t < N) for G. At gamma = 0 and 1 it needs fewer.
+NOTES_accountant.md has the rules. The contribution of a node depends on its family,
+level, parity and position.
 
 Boundary b of the epochs lies after step bN. A *pair* is the last visit before it and the first visit after it, if they
 share a node of at most 2^top <= N steps. Such a node contains no third visit. The bits of bN determine which nodes

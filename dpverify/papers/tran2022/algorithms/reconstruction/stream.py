@@ -11,9 +11,9 @@ the window [t - N + 1, t], and
                                                         G_t = sum over COMPOSE(1, t)             for t < N.
 
 One window is enough: let the nodes of H be (1 - gamma) F^Delta + gamma F^G. From step
-2N on, the windows X_t of H replace those of G and Delta, ``g_t = X_t + (1 - gamma)
-g_{t-N}``. In the second epoch the windows of G are still read while nodes of H are
-collected.
+2N on, the windows X_t of H replace those of G and Delta,
+``g_t = X_t + (1 - gamma) g_{t-N}``. In the second epoch the windows of G are still read
+while nodes of H are collected.
 
 Unrolled, G_t is the sum that Algorithm 4 computes. With q = floor(t/N), the window i
 epochs back has the weight c_i = sum_{j<i} (1 - gamma)^j (1 - alpha)^{(i-1-j)N} in G_t,

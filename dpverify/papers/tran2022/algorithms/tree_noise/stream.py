@@ -290,8 +290,8 @@ def noise_from_generator(
     Returns
     -------
     (T, d) array of float
-        Row t - 1 is NOISE_t; bit for bit what ``noise_from_tape(normal_tape(rng, T,
-        d))`` gives.
+        Row t - 1 is NOISE_t; bit for bit what
+        ``noise_from_tape(normal_tape(rng, T, d))`` gives.
 
     Raises
     ------
