@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
+import dpverify.papers
 from dpverify.harness.run import registry
 from dpverify.harness.run.registry import IndexedFile, check_files, claims_in
 from dpverify.harness.run.suite import Suite
@@ -55,6 +57,17 @@ def test_the_index_says_what_each_file_judges(paper: str) -> None:
         assert known[module] == IndexedFile(source, claims_in(module)), (
             f"{module}: run .ci/generated.py --write"
         )
+
+
+def test_every_file_that_registers_checks_is_found() -> None:
+    """A registration that the formatter breaks over lines would be ignored."""
+    folder = Path(dpverify.papers.__path__[0])
+    registering = {
+        ".".join(["dpverify.papers", *path.relative_to(folder).with_suffix("").parts])
+        for path in folder.rglob("*.py")
+        if "CHECKS = PaperChecks(" in path.read_text(encoding="utf-8")
+    }
+    assert registering == dict(check_files("dpverify.papers")).keys()
 
 
 def test_a_file_that_the_index_does_not_know_is_asked(

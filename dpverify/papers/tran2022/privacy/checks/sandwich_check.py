@@ -210,11 +210,8 @@ def figure(
     }
 
 
-CHECKS = PaperChecks(
-    "tran2022",
-    __name__,
-    {**witnesses.OPPOSED, **witnesses.UPDATE_1, **witnesses.UPDATE_2},
-)
+WITNESSES = {**witnesses.OPPOSED, **witnesses.UPDATE_1, **witnesses.UPDATE_2}
+CHECKS = PaperChecks("tran2022", __name__, WITNESSES)
 
 # Slightly more than one epoch; whole epochs; a
 # partial last epoch; less than one epoch; many epochs
