@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from scipy.stats import binom
 
 import dpverify as dv
-from dpverify.privacy.audit import counting as one_run_counting
+from dpverify.privacy.audit import one_run
 from dpverify.privacy.audit.counting import (
     chance_under,
     curve_tradeoff,
@@ -167,7 +167,7 @@ def test_a_bound_without_delta_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     ) -> float:
         return one_run_epsilon(examples, guesses, right, 0.0, level)
 
-    monkeypatch.setattr(one_run_counting, "one_run_epsilon", without_delta)
+    monkeypatch.setattr(one_run, "one_run_epsilon", without_delta)
     assert errors(law, epsilon, delta) > MOST_ERRORS
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.automatic import argument as proofs_argument
 from dpverify.symbolic.automatic import proofs
 from dpverify.symbolic.automatic.argument import argument_lines
 from dpverify.symbolic.automatic.proofs import AutomaticProof, also_proves, prove
@@ -227,7 +226,7 @@ def test_what_has_no_form_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None
 def test_what_the_checker_refuses_is_not_proved(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(proofs_argument, "accepts", lambda _: False)
+    monkeypatch.setattr(proofs, "accepts", lambda _: False)
     found = _found("x <= x + 1", X)
     assert found.certificate is None
     assert "the checker refuses the certificate" in found.tried[0]
