@@ -15,7 +15,7 @@ from dpverify.report.result_tables import Cell, ResultTable
 if TYPE_CHECKING:
     from dpverify.calibrate.by_name import SettingsCalibration
     from dpverify.calibrate.growing import GrowingCalibration
-    from dpverify.calibrate.records import BatchCalibration, Calibration
+    from dpverify.calibrate.records import Calibration
 
 
 def requested_line(epsilon: float, delta: float) -> str:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpverify.symbolic.certify.checker import HOLE, Expr, k
 from dpverify.symbolic.certify.columns import instance_gap
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.side_conditions import prepare, unproven
-
-if TYPE_CHECKING:
-    from dpverify.symbolic.certify.goals import Goals
 
 
 @dataclass(frozen=True)

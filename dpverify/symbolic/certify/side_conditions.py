@@ -6,14 +6,11 @@ Before the checker reads an expression, these properties of its parts must be fa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dpverify.symbolic.certify.checker import Expr, comparison_text, k, text_of, to_expr
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
-
-if TYPE_CHECKING:
-    from dpverify.symbolic.certify.goals import Goals
 
 
 def converges(goals: Goals, place: FactList, series: Expr) -> None:
