@@ -132,6 +132,8 @@ def site(
         Package with the checks of the papers. Default: the checks that come with
         dpverify.
     """
+    from importlib.util import find_spec
+
     if missing := [
         name
         for name in ("sphinx", "myst_parser", "furo", "latex2mathml")
