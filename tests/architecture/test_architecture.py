@@ -62,6 +62,15 @@ def test_no_two_classes_have_one_name() -> None:
     assert list(rules.shared_class_names(rules.python_files(PACKAGE))) == []
 
 
+def test_the_linter_writes_no_cache_among_the_files_of_the_project() -> None:
+    """A cache in ``specs`` would change the inputs of all stored answers each time the linter runs."""
+    configurations = sorted(ROOT.glob("[a-z]*/**/ruff.toml"))
+    assert configurations
+    for file in configurations:
+        cache = tomllib.loads(file.read_text(encoding="utf-8"))["cache-dir"]
+        assert (file.parent / cache).resolve() == ROOT / ".ruff_cache", file
+
+
 def test_there_are_not_too_many_items(request: pytest.FixtureRequest) -> None:
     """The limit applies to a run that collects the whole suite. A table of cases is one item: see tests/README.md."""
     assert list(rules.many_items([item.nodeid for item in request.session.items])) == []
