@@ -20,12 +20,13 @@ class AuditTarget(NamedTuple):
     'any'
     """
 
-    mechanism: Callable[..., Any]  # this and the next two as in ``audit``
+    # ``mechanism``, ``datasets`` and ``score`` are as in ``audit``
+    mechanism: Callable[..., Any]
     datasets: object
     score: Callable[..., Any] | None = None
     law: Law = "any"  # used unless the user chooses another law
     epsilon: float | None = None  # claimed unless the user makes another claim
-    remarks: tuple[str, ...] = ()  # for the reader of the result
+    remarks: tuple[str, ...] = ()  # shown with the result
 
 
 def gaussian_target(
@@ -45,7 +46,7 @@ def gaussian_target(
 
 
 def batch_target(kernel: ModuleType, delta: float) -> AuditTarget:
-    """Return the audit of a kernel on random batches, whose score is the likelihood ratio of its worst case."""
+    """Return the audit of a kernel on random batches. Its score is the log likelihood ratio of the worst case."""
     ends = kernel.certified(delta) if delta > 0.0 else None
     bounds = (
         ""

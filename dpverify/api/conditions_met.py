@@ -34,19 +34,20 @@ class JudgedCondition(Record, frozen=True, kw_only=True):
     uses: str
     condition: str
     finding: Finding
-    reading: dict[str, str] = {}  # the reading in which it fails or is undecided
+    reading: dict[str, str] = {}  # the reading with this finding, unless it is "met"
     counterexample: Counterexample | None = None
     missing: list[str] = []  # letters of the condition that the claim does not have
     reason: str | None = None  # recorded reason for a condition that is not met
 
 
 class JudgedConditions(Record, frozen=True, kw_only=True):
-    """All conditions of the claims that the claims of a paper use."""
+    """The conditions of all claims that other claims of the same paper use."""
 
     paper: str
     stated: int  # number of further conditions, which the claims state themselves
     conditions: list[JudgedCondition]
-    # unmet conditions without a record, and records of conditions not found unmet
+    # unmet conditions that ``conditions.toml`` does not have, and conditions in this
+    # file that are not found unmet
     surprises: list[str]
 
     @property
@@ -143,7 +144,7 @@ def used_conditions(
 def _judged(
     condition: UsedCondition, results: Sequence[Result], reason: str | None
 ) -> JudgedCondition:
-    """Combine the results of all readings. One reading in which the condition fails decides."""
+    """Combine the results of all readings. The worst result decides."""
     finding: Finding = "met" if results else "other letters"
     example = None
     reading: dict[str, str] = {}

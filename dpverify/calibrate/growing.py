@@ -1,4 +1,4 @@
-"""The budget of DP-AGD: as converted in its paper, and the largest certified one."""
+"""The privacy budget of DP-AGD: by the conversion in its paper, and the largest that is certified."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class BudgetRow(Record, frozen=True, kw_only=True):
     rho: Real
     # lower and upper bound on the smallest epsilon; the upper bound is the guarantee
     epsilon: tuple[Real, Real]
-    certified: bool
+    certified: bool  # whether the upper bound is at most the requested epsilon
     # largest number of choices that the budget can pay, each with a first direction
     choices: int
 

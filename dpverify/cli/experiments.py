@@ -1,4 +1,4 @@
-"""``dpverify train`` and ``dpverify party``, and command options generated from the settings of algorithms."""
+"""The commands ``train`` and ``party``, and options of commands that are generated from the settings of algorithms."""
 
 from __future__ import annotations
 

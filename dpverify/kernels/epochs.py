@@ -66,7 +66,7 @@ def begins(t: int, N: int, last: int) -> bool:
 
 @step_kernel
 def example_of(t: int, order: ExampleOrder) -> int:
-    """Return the example of step t, 0..N-1. Steps must come in order; repeating a step draws no new permutation."""
+    """Return the example of step t, 0..N-1. Steps must come in order. Repeating a step draws no new permutation."""
     if order.fixed_schedule.shape[0] > 0:
         return int(order.fixed_schedule[t - 1])
     permutation = order.permutation
@@ -84,7 +84,10 @@ def example_of(t: int, order: ExampleOrder) -> int:
 def prefetch_next_example(
     t: int, order: ExampleOrder, rows: Vector, p: np.uint64
 ) -> None:
-    """Prefetch the row of the example of step t + 1. Shapes: ``rows`` (N * p,)."""
+    """Prefetch the row of the example of step t + 1, if the current permutation contains it.
+
+    ``p`` is the length of a row. Shapes: ``rows`` (N * p,).
+    """
     i = t + 1 - order.epoch[0]
     if i < order.permutation.shape[0] and order.fixed_schedule.shape[0] == 0:
         prefetch_row(rows, np.uint64(order.permutation[i]) * p, p)

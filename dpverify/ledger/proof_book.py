@@ -1,7 +1,7 @@
 """The proofs of one paper: the records of ``proofs.toml``, their checks, and the proof of a statement.
 
-The records are proofs of claims, lemmas, premises, and abbreviations that all of these may use. They are data and are
-never executed.
+The records are proofs, lemmas and premises, and the abbreviations that these may use. They are data and are never
+executed.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class ProofBook:
     proofs: tuple[Proof, ...] = ()
 
     def find(self, statement: Statement) -> Proof | None:
-        """Return the proof of a statement that fits its reading and names most choices, or None."""
+        """Return the proof of a statement, or None. If several fit its reading, take the one with the most choices."""
         claim = statement.key.partition(":")[2]
         fitting = [
             proof
@@ -110,7 +110,7 @@ class ProofBook:
         return tuple(proof for proof in self.proofs if proof.of == claim)
 
     def digest(self, claim: str) -> str:
-        """Return the proofs of a claim and everything that they cite in the file, as text; empty without a proof."""
+        """Return the text of the proofs of a claim and of all records that they cite; empty without a proof."""
         proofs = [msgspec.to_builtins(proof) for proof in self.proofs_of(claim)]
         if not proofs:
             return ""
@@ -126,6 +126,7 @@ class ProofBook:
         cited: dict[str, object] = {}
         todo = [json.dumps(proofs)]
         while todo:
+            # a line break in JSON ends with a letter, which would join the next word
             text = todo.pop().replace("\\n", " ")
             names = {
                 *_WORD.findall(text),

@@ -1,7 +1,8 @@
-"""Conversions from Renyi and zero-concentrated bounds to (epsilon, delta): published, best possible, and worst cases.
+"""Conversions of Renyi and zero-concentrated bounds to (epsilon, delta), published or best possible, and worst cases.
 
-The worst cases are distributions on two points, in exact arithmetic. By the joint range of two f-divergences, no pair
-of distributions with a given Renyi divergence has a larger hockey-stick divergence.
+The worst cases are pairs of distributions on two points, in exact arithmetic. By the joint range of two f-divergences,
+no pair of distributions with the same Renyi divergence has a larger hockey-stick divergence than the worst pair on two
+points.
 """
 
 from __future__ import annotations
@@ -151,6 +152,7 @@ def _least_log_moment(order: float, epsilon: float, delta: float) -> float:
     return min(float(best.fun), log_moment(start), log_moment(limit))
 
 
+# parameters of ``near_worst_laws``; a scale is a factor of the worst p
 ORDERS = tuple(
     Fraction(text) for text in ("101/100", "11/10", "3/2", "2", "5", "20", "200")
 )
@@ -186,8 +188,8 @@ def near_worst_laws() -> Iterator[
 ]:
     """Yield nearly worst pairs of two-point distributions: the order, a sharp bound on the divergence, delta, p and q.
 
-    At the classic epsilon, p = delta (1 - 1/order)^(order - 1) is the worst case up to the effect of the second
-    outcome.
+    At the classic epsilon, p = delta (1 - 1/order)^(order - 1) is the worst case, except for the effect of the second
+    outcome. The probabilities p are multiples of it.
     """
     for order in ORDERS:
         z = float(order)
@@ -207,8 +209,8 @@ def near_worst_laws() -> Iterator[
 
 
 def _second(z: float, p: float, log_moment: float) -> float:
-    """Return a probability q with about this moment, or 0 if no float has it."""
-    # minus the moment of the second outcome
+    """Return a probability q for which (p, 1-p) and (q, 1-q) have about this log moment, or 0 if there is none."""
+    # moment of the first outcome: the second outcome has about (1-p)^z, since q is small
     first = math.exp(log_moment) - (1.0 - p) ** z if p < 1.0 else 0.0
     if first <= 0.0:
         return 0.0

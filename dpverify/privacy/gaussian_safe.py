@@ -1,4 +1,4 @@
-"""Certified privacy parameters of Gaussian mechanisms, by ball arithmetic: rounded to either side, and of compositions.
+"""Privacy parameters of Gaussian mechanisms by ball arithmetic: certified bounds on either side, and compositions.
 
 Near epsilon = 0 the epsilon of a composition is more sensitive than its input: a relative error u of mu or delta
 becomes a relative error of about 0.8 u mu/epsilon. A rounded root of the sum of squares is then not accurate enough.
@@ -20,6 +20,7 @@ from dpverify.privacy.gaussian import ROOT_HALF, compose_mu, epsilon_of, halves,
 
 Real: TypeAlias = float | int | Fraction | arb
 
+# ``certify`` starts with the first precision and doubles it up to the last
 FIRST_BITS = 128
 LAST_BITS = 1 << 16
 
@@ -132,16 +133,16 @@ def _certified(
     raise ArithmeticError(f"could not certify {what}.")
 
 
-# value of epsilon over mu from which floats give thirteen digits
+# if epsilon/mu is at least this, floats give thirteen digits of epsilon
 MAX_SENSITIVE_RATIO: Final = 0.3
 
-MIN_NUMPY_VALUES: Final = 256  # count up to which Python sums faster than numpy
+MIN_NUMPY_VALUES: Final = 256  # Python sums up to this many values faster than numpy
 
 BALL_BITS: Final = 128
 """Precision of the balls; increased for small mu, where the leading digits of the two terms of delta cancel."""
 
-TOLERANCE: Final = 2.0**-56
-MAX_STEPS: Final = 60
+TOLERANCE: Final = 2.0**-56  # relative error at which Newton's method stops
+MAX_STEPS: Final = 60  # most steps of Newton's method
 
 
 def composed_epsilon(mus: Iterable[float], delta: float) -> float:
@@ -158,7 +159,7 @@ def composed_epsilon(mus: Iterable[float], delta: float) -> float:
     Returns
     -------
     float
-        epsilon, with a relative error below 1e-12; 0 if delta suffices for it, and +inf
+        epsilon, with a relative error below 1e-12; 0 if epsilon = 0 suffices, and +inf
         if no epsilon suffices.
 
     Raises
@@ -187,7 +188,8 @@ def _refined(mus: Vector, approximate_mu: float, delta: float, epsilon: float) -
         for _ in range(MAX_STEPS):
             u = estimate / mu / root
             h = mu / 2 / root
-            right = estimate.exp() * (u + h).erfc()  # minus twice the slope
+            # minus twice the slope of delta in epsilon
+            right = estimate.exp() * (u + h).erfc()
             step = (((u - h).erfc() - right - 2 * arb(delta)) / right).mid()
             estimate = (estimate + step).mid()
             # the remaining error is at most step^2/mu

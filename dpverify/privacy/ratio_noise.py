@@ -2,7 +2,7 @@
 
 Appendix A of wang2019 (after Kinderman and Monahan 1977): for u and v uniform on (0, 1)
 and (0, sqrt(2/e)), v/u is half Gaussian after rejection of the pairs with (v/u)^2 > -4
-log u. This module computes it in integers:
+log u. This module computes the ratio in integers:
 
     u = 2^-(e+1) (1 + (i + 1/2)/2^k),     e: zeros before the first 1 of E = 32 bits, i: k = 6 bits,
     v = sqrt(2/e) (j + 1/2)/2^36,         j: 36 bits.
@@ -16,7 +16,7 @@ deviation. A random bit is its sign. Finally U - U' is added, with U and U' unif
 0, ..., 2^7 - 1. This smooths the steps of a coarse u, and adds 0.05% to the variance.
 
 The distribution is obtained by counting, for all pairs (e, i), how many j give each
-number. No logarithm or division is computed on secret values. The tables are computed
+ratio. No logarithm or division is computed on secret values. The tables are computed
 in correctly rounded decimal arithmetic, so that they are the same on every machine.
 
 The following sections bound the privacy of one release with this noise.
@@ -28,8 +28,8 @@ distributions differ by at most tau in total variation. If P' guarantees (epsilo
 delta'), P guarantees epsilon with delta' + (1 + e^epsilon) tau n, for n released
 numbers. P' gives every integer a positive probability, so that its Renyi divergences
 are finite. The secure computation also reveals masks, each of which is one of 2^61
-numbers modulo 2^61 - 1. Its distance from uniform, at most 2^-61, is added to tau for
-each mask.
+numbers modulo 2^61 - 1. The distance of a mask from uniform, at most 2^-61, is added to
+tau for each mask.
 
 **Upper bound.** For a coordinate that is moved by s, M_z(s) = sum_n P'(n - s)^z
 P'(n)^(1-z) is a sum over -R <= n <= R + s and two geometric series. log M_z is convex
@@ -38,7 +38,8 @@ divergence of a release moved by s_1, ..., s_d, |s|_2 <= S, is at most the sum o
 D_z(s_j). This is at most S^2 max_s D_z(s)/s^2 over whole s from 1 to S. Sums of floats
 get a relative margin of 4e-12.
 
-**Lower bound.** One coordinate is moved by S; delta is an exact sum over all numbers.
+**Lower bound.** One coordinate is moved by S. Delta is an exact sum over all values of
+the noise.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ def noise_size(e: int, i: int, j: int) -> int | None:
 
 
 def smoothed_noise(size: int, sign: int, smooth: Indices) -> int:
-    """Return the noise; it is negative if ``sign`` is 1, and ``smooth`` (2, 7) holds the bits of U and U'."""
+    """Return the noise: ``size``, with a minus sign if ``sign`` is 1, plus U - U'. ``smooth`` (2, 7) has their bits."""
     return (1 - 2 * sign) * size + _number(smooth[0]) - _number(smooth[1])
 
 
@@ -136,7 +137,7 @@ def size_law() -> Vector:
     accepted, reciprocal = tables()
     total = np.zeros(MAX_NOISE)
     for e in range(FIRST_BITS):
-        # at n: number of pairs with a smaller size
+        # entry n: number of pairs (i, j) with a size below n
         counts = np.zeros(MAX_NOISE + 1, dtype=np.int64)
         for h, w in zip(accepted[e].tolist(), reciprocal.tolist(), strict=True):
             largest = (((2 * h - 1) * w << e) + (1 << (SHIFT_BITS - 1))) >> SHIFT_BITS
@@ -168,7 +169,8 @@ def law() -> Vector:
     sizes = size_law()
     half[MAX_NOISE : MAX_NOISE + len(sizes)] = sizes / 2.0
     chances = half + half[::-1]
-    # U, then -U': means over 2^7 neighbours, in binary steps without subtraction
+    # Add U, then -U'. Each gives a mean over 2^7 shifts. Doubling needs no subtraction,
+    # so that no digits are lost.
     for _ in range(2):
         for step in range(SMOOTH_BITS):
             moved = np.zeros_like(chances)
@@ -185,8 +187,9 @@ MOST_SHIFT: Final = math.floor(2.0 * DEVIATION)
 KNOT_SUMMANDS: Final = (1, 2, 2, 4, 4, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
 """Each order in ``KNOTS`` is the sum of this order and another one. Its power is the product of their powers."""
 BLOCK: Final = 4096  # numbers per block, few enough for the cache
-ROUNDING: Final = 4e-12
-# per number: 11 masks are expected if one number is drawn, and 3 if many are drawn
+ROUNDING: Final = 4e-12  # relative margin of sums of floats
+# distance of the masks of a number from uniform: 11 masks per number are expected if
+# one number is drawn, and 3 if many are drawn
 MASK_ERROR: Final = 16.0 * 2.0**-61
 
 
@@ -221,7 +224,7 @@ def delta_spent(numbers: float, epsilon: float) -> float:
 def log_moments(shift: int) -> Vector:
     """Return bounds on log M_z(shift) at each order of ``KNOTS``."""
     chances, ratio, tail = extended_law()
-    # -R <= n <= R + s
+    # places of -R <= n <= R + s
     begin = MOST_SHIFT
     end = MOST_SHIFT + 2 * CUT + 1 + shift
     moments = np.zeros(len(KNOTS))
@@ -262,7 +265,7 @@ def _rate(shift: int) -> Vector:
 
 @lru_cache(maxsize=8)
 def rates(largest_shift: int) -> Vector:
-    """Return the largest D_z(s)/s^2 over whole s up to ``largest_shift``, for each of ``ORDERS``."""
+    """Return the largest D_z(s)/s^2 over integers s from 1 to ``largest_shift``, for each of ``ORDERS``."""
     best: Vector = np.zeros(len(ORDERS))
     for shift in range(1, largest_shift + 1):
         best = np.maximum(best, _rate(shift))
@@ -271,7 +274,7 @@ def rates(largest_shift: int) -> Vector:
 
 
 def renyi_bounds(shift: float) -> tuple[float, ...]:
-    """Return bounds on the Renyi divergences of orders 2, 3, ... of one release that moves by at most ``shift``.
+    """Return bounds on the Renyi divergences of one release that moves by at most ``shift``, for each of ``ORDERS``.
 
     The bounds are infinite beyond two standard deviations.
     """

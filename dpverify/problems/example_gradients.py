@@ -1,4 +1,4 @@
-"""Batch means of clipped gradients, and of their changes between two points, for any function of gradients."""
+"""Batch means of clipped gradients, and of their clipped changes, for any function that returns gradients."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class CompiledDescent(Protocol):
         noise: Generator,
         iterates: Matrix,
     ) -> int:
-        """Do a step of noisy descent for each entry of ``etas``; return the number of steps before a non-finite one.
+        """Make a step of noisy descent for each entry of ``etas``; return the number of steps before a non-finite one.
 
-        ``rhos`` (T,): momentum of each step, a factor of ``w - old``. ``w`` and ``old`` are updated. ``order`` (n,): a
-        permutation of the examples, whose first ``size`` examples are the last batch afterwards. ``kept`` (0 or T, d):
-        receives the iterates.
+        ``rhos`` (T,): momentum of each step, a factor of ``w - old``, where ``old`` is the iterate before ``w``. Both
+        iterates are updated. ``order`` (n,): a permutation of the examples. Afterwards its first ``size`` examples are
+        the last batch. ``iterates`` (0 or T, d): receives the iterates, unless it is empty.
         """
 
 
@@ -74,8 +74,8 @@ class ExampleGradients:
     ------
     ArgumentError
         If a clip length is not positive. A call raises it if gradients have the wrong
-        shape or are not finite, or if the last row of a batch differs from the row of
-        this example alone, which calls number 1, 2, 4, ... check.
+        shape or are not finite. Evaluations 1, 2, 4, 8, ... of the gradients also raise
+        it if the last row of a batch differs from the row of this example alone.
     """
 
     def __init__(
@@ -104,7 +104,10 @@ class ExampleGradients:
     def change(
         self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector
     ) -> None:
-        """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) to ``out``."""
+        """Write gamma times the mean of clipped gradients plus 1 - gamma times the mean of clipped changes to ``out``.
+
+        The gradients are those at ``new``, and the changes are grad f(new) - grad f(old).
+        """
         now = self._checked_rows(new, batch)
         out[:] = gamma * clipped(now, self.clip).mean(axis=0)
         if gamma < 1.0:
@@ -142,7 +145,7 @@ class ExampleGradients:
 
 
 def clipped(rows: Matrix, length: float) -> Matrix:
-    """Return the rows, shape (B, d), each clipped to this length."""
+    """Return the rows, shape (B, d), with longer rows scaled to this length."""
     if length == math.inf:
         return rows
     norms = np.linalg.norm(rows, axis=1, keepdims=True)

@@ -99,7 +99,7 @@ def closing_end(text: str, place: int) -> int:
 
 
 def read_formula(text: str, place: int) -> Piece | None:
-    """Parse sums with relations between them."""
+    """Parse sums with relations between them. Return None if no formula starts at the place."""
     side = _sum(text, place)
     while side is not None:
         relation = RELATION.match(text, side.end)
@@ -128,7 +128,7 @@ def read_formula(text: str, place: int) -> Piece | None:
 
 
 def _sum(text: str, place: int) -> Piece | None:
-    """Parse factors with signs between them or next to each other."""
+    """Parse factors with signs between them, and products without a sign."""
     minus = text.startswith("-", place)
     total = _factor(text, place + minus)
     if total is None:
@@ -183,7 +183,7 @@ def _next_factor(text: str, piece: Piece) -> Piece | None:
         return None
     written = text[place : following.end]
     if text[piece.end - 1].isdigit() and _BARE_LOGARITHM.match(written):
-        return None  # ``At t = 1 log t is no noise``
+        return None  # ``At t = 1 log t is 0``: the number ends the first formula
     is_aside = written[0] == "(" and (
         not following.is_clear or re.search("[<>=,]", written)
     )
@@ -314,7 +314,7 @@ def _applied(text: str, operator: re.Match[str]) -> Piece | None:
 
 
 def _bracket(text: str, place: int) -> Piece | None:
-    """Parse formulas in brackets, with commas between them."""
+    """Parse formulas in brackets, with commas between them. An interval ``[a, b)`` is allowed."""
     parts: list[str] = []
     is_clear = False
     end = place + 1

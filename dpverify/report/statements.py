@@ -1,6 +1,6 @@
 """Statements, printed or corrected, as text for pages and terminals.
 
-A statement is shown completely by one function.
+A statement is shown as a block, in one line, or as a correction of the printed statement above it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from dpverify.report.words import MARKS, exactly_if, instead_words
 
 VARIANTS = {"printed": "as printed", "amended": "corrected", "held": "where it holds"}
 
-# such as ``T \ge 1``
+# a letter with a lower bound, such as ``T \ge 1``
 _BOUND = re.compile(r"(?P<letter>[^<>=]*?)(?P<bound> (?:\\ge|>) \d+)")
 _ORDERS = re.compile("<=|>=|<|>")
 _SHOWN_ORDERS = re.compile(r"\\le(?![a-z])|\\ge(?![a-z])|<|>")
 # lines that a section may show once for all its statements
 SHARED_LINES = ("where", "reading")
 _WORDS_OF_STATEMENT = ("", "in words:")
-# parts of a statement that a correction shows
-# completely if it drops a printed line of them
+# parts of a statement: if a correction drops a
+# printed line of a part, it shows the part completely
 _GROUPS = {
     "with": "definitions",
     "if": "conditions",
@@ -130,7 +130,7 @@ def correction_block(
 
 
 def _replacements(lines: Sequence[Line], replaced: Container[str]) -> Iterator[str]:
-    """Yield sentences on which parts of a corrected statement replace printed parts, and which parts are dropped."""
+    """Yield a sentence with the parts that replace printed parts, and one with the printed parts that are dropped."""
     groups = {
         group: bool(_after(lines, word))
         for word, group in _GROUPS.items()
@@ -236,6 +236,7 @@ def letters_line(results: Sequence[Result], shared: Container[str] = ()) -> str:
     ``shared`` has the domains that the page shows once for all its claims.
     """
     line_of = _domains(results)
+    # names of letters that have a domain that the page does not show
     different = {text.partition(" ")[0] for text in line_of if text not in shared}
     letters = _letters(
         [line for text, line in line_of.items() if text.partition(" ")[0] in different]

@@ -1,4 +1,4 @@
-"""Report pages of the tests of checks: error rates, and the search for counterexamples.
+"""Report pages about the checks themselves: their error rates, and the search for counterexamples.
 
 The page of error rates shows how often statistical checks were wrong, over many seeds. The page of the search shows
 which planted inequalities it refutes, and how short its counterexamples are.
@@ -26,7 +26,7 @@ confidence limit and state no power."""
 
 
 def rates_page(run: RatesRun) -> str:
-    """Return the page."""
+    """Return the page of error rates as markdown."""
     return md.document(
         [
             GENERATED,
@@ -55,7 +55,7 @@ def rates_page(run: RatesRun) -> str:
 
 
 def rates_summary(run: RatesRun) -> Iterator[str]:
-    """Yield two lines with the result."""
+    """Yield a line with the counts over all checks, and a line with the number of checks whose rates are wrong."""
     reds = sum(rates.false_reds for rates in run.checks)
     judged = sum(len(rates.says) for rates in run.checks)
     planted = sum(rates.planted for rates in run.checks)
@@ -68,7 +68,7 @@ def rates_summary(run: RatesRun) -> Iterator[str]:
 
 
 def _covered_checks(run: RatesRun) -> str:
-    """Return which checks the page covers; the reader must not assume that it has all checks with an error rate."""
+    """Return words that say which checks are on the page, so that readers do not assume that all checks are."""
     names = (
         run.budget
         if run.budget == "smoke"
@@ -116,7 +116,8 @@ first. No such points were named here."""
 
 
 def search_page(run: SearchRun) -> str:
-    """Return the page."""
+    """Return the page of the search as markdown."""
+    # true inequalities have no kind
     true = [hunted for hunted in run.inequalities if not hunted.kind]
     return md.document(
         [

@@ -1,4 +1,4 @@
-"""The tests or claims that guard each module, found from imports and from the names that checks use."""
+"""The tests and claims that should notice a fault in a module, found from imports and from the names in checks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _uses(source: str) -> dict[str, set[str]]:
     names_used = dict[str, set[str]]()
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            # methods of a class
+            # methods of a class, and functions inside a function
             methods = {
                 part.name
                 for part in ast.walk(node)

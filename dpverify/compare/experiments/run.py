@@ -59,7 +59,7 @@ EXPERIMENTS: Final = {
 }
 
 
-# offset of the tuning seed, which is different from all seeds of the results
+# added to the seed for tuning, so that no result uses the tuning seed
 TUNING_SEED = 1 << 40
 
 
@@ -72,6 +72,7 @@ class TunedRows:
     def __init__(self, request: ExperimentRequest) -> None:
         self.request = request
         self.parts = (self.experiment.row,)
+        # ``sources`` identifies the data, wherever its files are
         same = replace(request, data=None, test_data=None)
         self.request_key = (
             f"compare {same!r} {self.experiment.sources(request, self.panels)}"
@@ -159,9 +160,9 @@ def run_experiment(
     report: ReportProgress | None = None,
     backend: Backend | None = None,
 ) -> TableResult | NetworkResult:
-    """Repeat an experiment; after Ctrl-C or the loss of the cluster, return the finished part.
+    """Run an experiment of a paper; after Ctrl-C or the loss of the cluster, return the finished part.
 
-    ``report(done, total, label)`` is called after each row; ``backend`` runs and caches the rows. Raises DataError if
+    ``report(done, total, label)`` is called after each row. ``backend`` runs and caches the rows. Raises DataError if
     the data cannot be used, and KeyboardInterrupt if nothing was finished. Source: section 6 of wang2019, section 4 of
     zhang2021.
     """

@@ -31,10 +31,12 @@ def read_point(text: str) -> dict[str, Fraction]:
 
 
 def at_point(statement: Statement, point: Point, checks: Sequence[Check] = ()) -> Probe:
-    """Probe a statement at a point of its domain. A measured left side is taken from the checks.
+    """Probe a statement at a point of its domain. A function of the checks computes a measured left side.
 
-    Raises NoValueError if a letter is missing, the point is outside the domain, or a side cannot be evaluated.
+    Letters that the statement does not use are ignored. Raises NoValueError if a letter is missing, the point is
+    outside the domain, or a side cannot be evaluated.
     """
+    # checks of this variant and reading first
     checks = sorted(checks, key=lambda check: not check.applies(statement))
     if (rule := _rule(statement, checks)) is not None:
         return _by_rule(rule, statement, point)

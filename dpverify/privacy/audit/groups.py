@@ -1,7 +1,8 @@
-"""Grouping of training rounds along one number, so that the cost of learning does not depend on their number.
+"""Groups of training rounds with similar outputs, so that learning costs about the same for any number of rounds.
 
-The outermost rounds at both ends stay single. Further inside, a group holds 1/25 of the rounds that are further out,
-and at most 1/128 of all rounds. Equal numbers are never split, and a number that occurs often is a group of its own.
+The outputs are sorted. The outermost rounds at both ends are not grouped. Further inside, a group holds 1/25 of the
+rounds that are further out, and at most 1/128 of all rounds. Rounds with equal outputs are in the same group. An output
+that occurs often is a group by itself.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ Places = NDArray[np.int64]
 # holds 1/SINGLE_ROUNDS of the rounds further out
 SINGLE_ROUNDS = 25
 
-EVEN_GROUPS = 128  # number of groups of an even division
+EVEN_GROUPS = 128  # a group holds at most 1/EVEN_GROUPS of all rounds
 
-MIN_CELL_ROUNDS = 2  # fewest rounds in a cell for the cell to enter a table
+MIN_CELL_ROUNDS = 2  # cells with fewer rounds are dropped
 
 
 class Rows(NamedTuple):
@@ -42,7 +43,7 @@ class Groups(NamedTuple):
 
     low: Floats  # smallest number of each group, shape (k,)
     high: Floats  # largest number of each group, shape (k,)
-    mean: Floats  # shape (k,)
+    mean: Floats  # mean of the numbers of each group, shape (k,)
     zeros: Floats  # rounds on the first data set, shape (k,)
     ones: Floats  # rounds on the second data set, shape (k,)
 
@@ -59,14 +60,14 @@ def first_half_size(rounds: int) -> int:
 
 
 def join_rows(first: Rows, second: Rows) -> Rows:
-    """Return the rounds of two halves together."""
+    """Return the rounds of both halves. If they have the same outputs, the counts are added."""
     if first.x is second.x:
         return Rows(first.x, first.zeros + second.zeros, first.ones + second.ones)
     return Rows(*(np.concatenate(pair) for pair in zip(first, second, strict=True)))
 
 
 class SortedOutputs:
-    """Outputs of one number, sorted once, with counts for two halves of the rounds."""
+    """Outputs that are single numbers, sorted once, with counts for the two halves of the rounds."""
 
     def __init__(self, x: Floats, b: Bits, half: int) -> None:
         first = (x[:half], b[:half])
@@ -84,7 +85,7 @@ class SortedOutputs:
     def cells(self, keys: Floats) -> tuple[Rows, Rows]:
         """Return the counts of each cell of equal keys in each half; cells of a single round are dropped.
 
-        ``keys`` are the keys of the sorted numbers.
+        ``keys`` has one key for each of the sorted numbers.
         """
         starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
         return self._counts_in_cells(
@@ -96,7 +97,7 @@ class SortedOutputs:
     def _counts_in_cells(
         self, starts: Places, x: Floats, selection: Bits | slice = slice(None)
     ) -> tuple[Rows, Rows]:
-        """Return, for each half and data set, the number of rounds from each start to the next."""
+        """Return the numbers ``x`` with the counts of the rounds from each start to the next, for each half."""
         ends = np.append(starts[1:], len(self.x))[selection]
         counts = [
             (before.take(ends) - before.take(starts[selection])).astype(np.float64)
@@ -105,7 +106,11 @@ class SortedOutputs:
         return Rows(x := x[selection, None], *counts[:2]), Rows(x, *counts[2:])
 
     def cuts(self) -> Floats:
-        """Return the smallest number of each group but the first; after a group of one number, the next float."""
+        """Return the number at which each group but the first begins.
+
+        It is the smallest number of the group. After a group of equal numbers, a group of different numbers begins at
+        the next float.
+        """
         low = self.x[self._starts]
         high = self.x[np.append(self._starts[1:], len(self.x)) - 1]
         single = low == high
@@ -115,7 +120,7 @@ class SortedOutputs:
 
 
 def _merged(sides: list[Floats]) -> tuple[Floats, list[NDArray[np.int32]]]:
-    """Merge sorted lists; also return how many numbers of each list come before each place, and before the end."""
+    """Merge sorted lists; also return how many numbers of each list come before each index, and before the end."""
     values = np.concatenate(sides)
     order = np.argsort(values, kind="stable")
     side = np.repeat(
@@ -126,7 +131,7 @@ def _merged(sides: list[Floats]) -> tuple[Floats, list[NDArray[np.int32]]]:
 
 
 def grouped(values: Floats, zeros: Floats, ones: Floats) -> Groups:
-    """Return groups of numbers, given how often each occurred on each data set; all have shape (m,)."""
+    """Return groups of numbers. ``zeros`` and ``ones`` count the rounds of each number; all have shape (m,)."""
     order = np.argsort(values)
     values = values.take(order)
     zeros = zeros.take(order)
@@ -146,7 +151,8 @@ def grouped(values: Floats, zeros: Floats, ones: Floats) -> Groups:
 def _starts(values: Floats, before: Floats | None = None) -> Places:
     """Return the indices at which groups of sorted numbers start.
 
-    ``before`` holds the number of rounds before each number and before the end; by default each number is one round.
+    ``before`` holds the number of rounds before each number and before the end. By default, each number is from one
+    round.
     """
     runs = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
     ends = np.append(runs, len(values))
@@ -172,11 +178,13 @@ def _means(values: Floats, starts: Places) -> Floats:
 
 
 def _place(before: Floats) -> Floats:
-    """Return the position in units of groups after each number of rounds; the last entry of ``before`` is the total."""
+    """Return the position, counted in groups, after each number ``before`` of rounds. The last number is the total."""
     total = before[-1]
     far = max(SINGLE_ROUNDS * total / EVEN_GROUPS, SINGLE_ROUNDS)
 
-    def from_end(count: Floats) -> Floats:  # of ascending counts
+    # For ascending numbers of rounds from one end: groups of one round, then groups in
+    # proportion to the distance from the end, then groups of equal size.
+    def from_end(count: Floats) -> Floats:
         near, beyond = np.searchsorted(count, (SINGLE_ROUNDS, far))
         bent = SINGLE_ROUNDS * (
             1.0 + np.log(np.append(count[near:beyond], far) / SINGLE_ROUNDS)

@@ -71,7 +71,7 @@ CONDITIONS_SHAPE = Shape(
 
 
 def draw_conditions(data: Data) -> Figure:
-    """Draw ``most`` over epsilon ``x``, and the ``rate`` of each setting over its epsilon, on logarithmic axes."""
+    """Draw the largest rate ``most`` over epsilon ``x``, and each setting's ``rate`` over its epsilon, on log axes."""
     axes = canvas(3.4)
     axes.plot(data["x"], data["most"], color=BLUE, lw=1.6, zorder=3)
     low = min(*data["most"], *data["rate"]) / 1.5
@@ -117,7 +117,7 @@ def conditions_caption(data: Data) -> str:
 
 
 def _settings(data: Data) -> list[tuple[float, float, bool]]:
-    """Return epsilon and rate of each setting, and whether the rate is below the line at the next smaller epsilon."""
+    """Return epsilon and rate of each setting, and whether the line at the last ``x`` up to epsilon is not lower."""
     places = [
         max(bisect_right(data["x"], epsilon) - 1, 0) for epsilon in data["settings"]
     ]
@@ -147,7 +147,7 @@ STEP = 1.45  # height of a row in units of the weight
 
 
 def draw_pattern(data: Data) -> Figure:
-    """Draw the figure, with a row and a total for each pattern.
+    """Draw the visits of one example in a node, with a row and a total weight for each pattern of visits.
 
     In ``data``, ``x`` has the steps of the node, and ``weight`` the weight of a term at each step. ``printed``,
     ``once`` and ``fresh`` have the weights of the visits, and ``printed-x`` etc. their steps. ``epoch-x`` has the first

@@ -1,4 +1,4 @@
-"""The pages of one paper: a first page with a summary, all claims in its order, questions, proofs, and units."""
+"""The pages of one paper: a first page with a summary, the claims in the paper's order, questions, proofs and units."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ from dpverify.report.pages.templates import (
 )
 from dpverify.report.statements import letters_of_page, readings_block, shared_letters
 
-# premises, or a reason of a correction, with more characters are shown once per page
+# Premises, or the reason of a correction, with more characters than this are shown once
+# per page.
 LONG_PREMISES = 120
 
 
@@ -51,9 +52,9 @@ def paper_pages(
     other_pages: Sequence[str] = (),
     drawn: Collection[str] = (),
 ) -> dict[str, str]:
-    """Return the pages of a paper, as relative paths in the report's folder to texts.
+    """Return the text of each page of a paper, by its path relative to the report's folder.
 
-    ``drawn`` has the figure files that are not made from verdicts and that chapters may show.
+    ``drawn`` has the existing figure files that are not made from verdicts. Chapters may show them.
     """
     layout = lay_out(key, run)
     places = layout.places(run)
@@ -278,7 +279,7 @@ def _claims(
 
 
 def _without_repeated(section: str, group: Sequence[Result], chapters: str) -> str:
-    """Leave out the explanation of a corrected statement if the chapters of the page contain it."""
+    """Replace the explanation of a corrected statement by a reference if the chapters of the page contain it."""
     amendments = [amendment for result in group for amendment in result.beside]
     for why in {md.explanation(amendment.why) for amendment in amendments}:
         if len(why) > LONG_PREMISES and why in chapters:

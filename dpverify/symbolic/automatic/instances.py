@@ -1,6 +1,7 @@
-"""Instances of rules as facts, and those about a sum: closed forms, bounds by one term, and another order of terms.
+"""Facts that are instances of rules. For a sum: a closed form, a bound by one term, or the terms in reverse order.
 
-A fact is written to the certificate only if a combination uses it. The closed forms are those of geometric sums.
+A fact is written to the certificate only if a linear combination uses it. The closed forms are those of geometric sums,
+of arithmetic-geometric sums and of sums of integers.
 """
 
 from __future__ import annotations
@@ -31,9 +32,10 @@ def instance(
     where: Mapping[str, Any],
     times: Expr | None = None,
 ) -> Iterator[FactColumn]:
-    """Yield the instance of a rule for some values, if its conditions are proven.
+    """Yield the instance of a rule for some values, if its conditions are proven. An equation has two columns.
 
-    A function is a pair of an index and a body. ``times`` is a nonnegative factor.
+    ``where`` has the values by name. The value of a function is a pair of an index and a body. ``times`` is a
+    nonnegative factor of the inequality.
     """
     rule = k.Rule(place.proof.checker.rules[name])
     try:

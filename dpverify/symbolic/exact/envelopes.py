@@ -1,4 +1,4 @@
-"""Certified bounds of a formula, and of the logarithm of its size, for all large values of one variable y.
+"""Certified bounds of a formula, and of the logarithm of its absolute value, for all large values of a variable y.
 
 An error is raised unless the formula is proved to be defined for all y >= start.
 """
@@ -40,8 +40,8 @@ from dpverify.symbolic.exact.numbers import (
 from dpverify.symbolic.exact.sums import Closure, Env
 
 Y: Final = "#y"  # no symbol of a paper has this name
-ORDER: Final = "#order"
-_MOST_POWER = 8
+ORDER: Final = "#order"  # the order of a Renyi divergence
+_MOST_POWER = 8  # largest exponent of a power that is computed as a product
 
 
 _FunctionOf = Callable[[Formula], Closure]
@@ -121,7 +121,10 @@ class Enveloping:
         raise UnsupportedError(f"how {name} grows is not known")
 
     def _renyi_at_least(self, name: str, args: tuple[Formula, ...]) -> Value:
-        """Return a Renyi divergence at its smallest order, a lower bound, since it increases with the order."""
+        """Return a lower bound of a Renyi divergence, its value at the smallest order. It increases with the order.
+
+        The bound is 0 if the smallest order is not known to be above 1.
+        """
         order = self.of(args[-1]).low
         least = None if order is None else smallest(order, self.start)
         if least is None or not least > 1:
@@ -171,7 +174,7 @@ class Enveloping:
             else None
         )
         if exact is not None and (exact.log_low is not None or log_low is None):
-            return exact  # the sum bounds its size better than its terms do
+            return exact  # bounds from the sum are better than bounds from its terms
         return envelope_between(
             self.start,
             low,
@@ -297,7 +300,7 @@ class Enveloping:
         )
 
     def _near_one(self, node: Formula) -> Envelope | None:
-        """Return a bound of the size of ``log(1 + r)`` for a small r, which is at most ``|r|/(1 - |r|)``."""
+        """Return a bound of the absolute value of ``log(1 + r)`` for ``|r| < 1``: it is at most ``|r|/(1 - |r|)``."""
         match node:
             case Bin("+" | "-" as op, left, right):
                 for one, other in ((left, right), (right, left)):
@@ -361,7 +364,7 @@ class Enveloping:
         return best
 
     def _normal_cdf(self, arg: Envelope) -> Envelope:
-        """Return the envelope of the normal distribution function: at -t, at most ``exp(-t**2/2)/2`` for t >= 0."""
+        """Return the envelope of the normal distribution function. At -t, it is at most ``exp(-t**2/2)`` for t >= 0."""
         log_high = constant(fmpq(0))
         most = None if arg.high is None else largest(arg.high, self.start)
         if arg.high is not None and most is not None and most <= 0:

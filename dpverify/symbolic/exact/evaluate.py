@@ -49,7 +49,10 @@ def decide(
     start: int = _START_BITS,
     max_bits: int = MAX_BITS,
 ) -> bool | None:
-    """Decide ``lhs relation rhs`` with certainty. Return None if the balls still overlap at ``max_bits`` bits."""
+    """Decide ``lhs relation rhs`` with certainty. Return None if the balls still overlap at ``max_bits`` bits.
+
+    A side that is a function is called with the number of bits.
+    """
     fixed = not callable(lhs) and not callable(rhs)
     bits = start
     while True:
@@ -76,6 +79,7 @@ def to_number(x: Exact | int) -> Number:
     if isinstance(x, arb):
         return Number(exact=None, float=_float_of_ball(x))
     value = Fraction(x)
+    # long integers are slow to print, and Python refuses very long ones
     short = (
         max(value.numerator.bit_length(), value.denominator.bit_length())
         < 3 * _MAX_EXACT_CHARACTERS
@@ -166,7 +170,7 @@ def run(closure: Closure, env: Env, precision: int, max_bits: int = MAX_BITS) ->
 def holds(
     node: Compare, env: Point, *, precision: int = 64, extended: bool = False
 ) -> bool | None:
-    """Decide comparisons at a point: None if 2048 bits do not suffice, False if a side is not defined."""
+    """Decide comparisons at a point: None if the largest precision does not suffice, False if a side is not defined."""
     return holds_compiled(compile_relation(node, extended), values(env), precision)
 
 
@@ -240,7 +244,10 @@ class CompiledStatement:
     requires: tuple[Callable[[Env], bool | None], ...]
 
     def at(self, env: Env) -> Callable[[Callable[[Env], T]], Callable[[Env], T]]:
-        """Return a wrapper that adds the definitions at a point to a closure's values, computed once per precision."""
+        """Return a wrapper that evaluates a closure at a point to which the definitions are added.
+
+        The definitions are computed once for each precision.
+        """
         cache: dict[int, Env] = {}
 
         def resolving(closure: Callable[[Env], T]) -> Callable[[Env], T]:
@@ -255,7 +262,7 @@ class CompiledStatement:
         return resolving
 
     def defined(self, env: Env) -> Env:
-        """Return a copy of the values with the values of the definitions added."""
+        """Return a copy of the values that also has the values of the definitions."""
         full = dict(env)
         for name, definition in self.let:
             full[name] = definition(full)
@@ -348,7 +355,7 @@ def decide_statement(
 ) -> bool | None:
     """Decide a statement at a point, without its conditions.
 
-    ``lhs`` is a measured left side. Return None if 2048 bits do not suffice.
+    ``lhs`` returns a measured left side for a number of bits. Return None if 2048 bits do not suffice.
     """
     compiled = compile_statement(statement)
     env = values(point)

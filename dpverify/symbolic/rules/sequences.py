@@ -1,8 +1,8 @@
-"""Rules on the convolution of two geometric sequences, sums over blocks, polynomials on intervals, and binomials.
+"""Rules on the convolution of two geometric sequences, other sums, powers, polynomials on intervals, and binomials.
 
 The convolution is ``c_i = sum_{j<i} u**j * v**(i-1-j)``, so that ``c_0 = 0`` and ``c_(i+1) = u*c_i + v**i``. A sum
-telescopes if its terms are differences of consecutive values of a form in ``c_i`` and ``v**i``. The conditions of the
-rules state this.
+telescopes if its terms are differences of consecutive values of a form in ``c_i`` and ``v**i``. The conditions of a
+rule state that its terms are such differences.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Second moments of Algorithm 1 on quadratics, exactly, through all stages.
+"""Exact second moments of Algorithm 1 on quadratics, through all stages.
 
-Each example has the loss ``a |w|^2/2 + <b_i, w>``; the b_i have mean 0 and mean square sigma^2. The mean of a batch is
-a w plus a term that has mean 0 and does not depend on w. So a coordinate's second moments of (omega_t, omega_t-1)
-follow a linear recursion. A stage is a product of two powers of its matrix, and begins with omega_t-1 = omega_t. A
-quadratic is smooth and has the constants beta = mu = a and theta = 2, hence also all smaller mu and theta and all
-larger beta.
+Each example has the loss ``a |w|^2/2 + <b_i, w>``; the b_i have mean 0 and mean square sigma^2. The mean gradient of a
+batch is a w plus a term that has mean 0 and does not depend on w. So a coordinate's second moments of (omega_t,
+omega_t-1) follow a linear recursion. A stage begins with omega_t-1 = omega_t. It is a product of two matrix powers: of
+the steps with momentum and of the steps without. A quadratic is smooth and has the constants beta = mu = a and theta =
+2, hence also all smaller mu and theta and all larger beta.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ class Quadratic:
     rho: Fraction
     eta: arb  # eta^0
     output: (
-        # "loop": a stage starts at omega_1; "arguments": at omega_0 (results are
-        # omega_1 .. omega_T); or "last"
+        # Iterate that a stage returns. "loop" and "arguments": a random one of omega_1
+        # .. omega_T, where the stage starts at omega_1 for "loop", and at omega_0 for
+        # "arguments". "last": the last one.
         str
     )
 
     def stage(self, k: int) -> tuple[arb, arb]:
-        """Return (A, c): a start's second moment m and gradient noise of variance v become A m + c v in stage k."""
+        """Return (A, c): from second moment m, stage k leads to A m + c v, for gradient noise of variance v."""
         steps = self.steps << k
         eta = self.eta / 2**k
         momentum_on = self.momentum_steps << k
@@ -83,6 +84,6 @@ def added_noise_power(
     delta: Fraction,
     n_epsilon: Fraction,
 ) -> arb:
-    """Return d pi^2, with pi^2 of equation 4 at equality."""
+    """Return d pi^2, the mean square of the added noise, if equation 4 holds with equality."""
     scale = ball(c_2**2 * L**2 * dimension * steps / n_epsilon**2)
     return scale * -ball(delta).log()

@@ -37,15 +37,15 @@ matters. N neither divides T nor is a power of two."""
 LONG: Parameters = {"alpha": "1/8", "N": 100, "T": 1023, "d": COORDINATES}
 """The same decay over ten levels of the tree. Signs are compared: inner products would take most of the time."""
 
-# A node is visible half a tree later
+# The decay is so slow that a node is still visible half a tree later
 SLOW: Parameters = {"alpha": "1/700", "N": 701, "T": 1023, "d": COORDINATES}
 
 Draw = Callable[[np.random.Generator, float, Any], None]
 # Replications per block; a block returns only its sums, one for every pair of steps
 BLOCK = 2048
 
-# Share of the runs of 1023 steps that is used for
-# the marginal law; still more values than FAST has
+# Share of the runs of 1023 steps that is used to test
+# the marginal law. It still has more values than FAST.
 SHARE = 0.125
 
 
@@ -150,7 +150,10 @@ def noise_law(
     simulate: Simulate = streams,
     pairs: Pairs = "products",
 ) -> MonteCarloCheck:
-    """Return a check of a kernel's whole runs against the exact law; ``sees`` is for smoke runs, then for others."""
+    """Return a check of a kernel's whole runs against the exact law.
+
+    ``sees`` has the faults that it must detect in smoke runs, and those in other runs.
+    """
     return MonteCarloCheck(
         claim,
         name,
@@ -165,7 +168,8 @@ def noise_law(
     )
 
 
-SHAPE = (  # Faults of the law that no variance shows
+# Faults of the whole law: equal coordinates, a delay, and another marginal law
+SHAPE = (
     tree_noise_faults.shared_across_coordinates(),
     tree_noise_faults.lagged(),
     tree_noise_faults.wrong_law("uniform"),

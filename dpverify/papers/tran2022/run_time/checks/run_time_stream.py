@@ -1,4 +1,4 @@
-"""Check that the stream's output equals Algorithm 4's: windows, weights (by a derivation), kernels on random nodes."""
+"""Check that the stream outputs what Algorithm 4 does: windows, weights (by a derivation), kernels on random nodes."""
 
 from __future__ import annotations
 
@@ -37,11 +37,15 @@ CHECKS = PaperChecks("tran2022", __name__)
 # Largest distance of the two outputs at a step, relative to the output's norm
 ROUNDING = 1e-12
 
-EPOCHS = 5  # Windows repeat from the third epoch on; see ``_windows``
+EPOCHS = 5  # All windows occur in the first three epochs; see ``_windows``
 
 
 def _windows(budget: Budget) -> Iterable[dict[str, Any]]:
-    """Return every window of the first epochs: for t >= N the parts depend only on N and t mod 2B, and 2B <= 2N."""
+    """Return the N and t of every window of the first epochs.
+
+    B is the block, the largest power of two that is at most N. For t >= N the parts depend, up to a shift, only on N
+    and t mod 2B. Since 2B <= 2N, all windows occur up to t = 3N.
+    """
     size_limit = {"smoke": 24, "standard": 70, "full": 140}[budget.name]
     return (
         {"N": n, "t": t} for n in range(1, size_limit) for t in range(1, EPOCHS * n + 1)
@@ -49,7 +53,10 @@ def _windows(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def window_parts(t: int, n_examples: int) -> list[Node]:
-    """Return the nodes of the stream's window at t: a block's suffix, perhaps a whole block, prefix of t's block."""
+    """Return the nodes of the stream's window at t.
+
+    They are the end of a block, at most one whole block, and the part up to t of the block that contains t.
+    """
     block = 1 << (n_examples.bit_length() - 1)
     begin = max(t - n_examples, 0)
     middle = (begin // block + 1) * block if t >= n_examples else 0
@@ -91,7 +98,7 @@ def _same_nodes(point: Point, statement: Statement, *, fault: str = "") -> Outco
 
 
 def _searched(budget: Budget) -> Iterable[dict[str, Any]]:
-    """Yield random N, T, alpha, gamma and their extremes; few T are multiples of N, few N powers of two."""
+    """Yield extreme and random N, T, alpha and gamma. Few T are multiples of N, and few N are powers of two."""
     draw = np.random.default_rng(4)
     for n, steps in [
         (1, 40),

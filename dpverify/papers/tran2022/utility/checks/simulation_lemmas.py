@@ -1,4 +1,4 @@
-"""Check Lemmas 5, 7, 11 and 12, the parts of Theorems 6 and 9, in runs with the theorems' parameters."""
+"""Check Lemmas 5, 7, 11 and 12 in runs with the parameters of Theorems 6 and 9, whose proofs use the lemmas."""
 
 from __future__ import annotations
 
@@ -43,15 +43,16 @@ STRAIGHT = SlopeCase("straight slope", 64, 64 * 32**2, reach=1.5, bend=1.0)
 """In all cases T/N is a square, so that eta is rational. STRAIGHT is run without noise."""
 
 QUIET = OptimizerFault("", "", noise=0.0)
-# The declared size of the fault for Lemma 5: a right side that is 40% smaller.
+# Declared size of the planted fault of Lemma 5: its right side is 40% smaller.
 LESS = Fraction(3, 5)
 
 
 def _eta(case: SlopeCase) -> Fraction:
-    """Return ``1/sqrt(N T)``, if T/N is a square."""
+    """Return the step length ``1/sqrt(N T)``. It is rational because T/N is a square."""
     return 1 / Fraction(case.examples * math.isqrt(case.steps // case.examples))
 
 
+# the epsilon for which Theorem 6 prescribes T = case.steps
 def _epsilon_6(case: SlopeCase) -> float:
     return (
         case.steps
@@ -61,14 +62,17 @@ def _epsilon_6(case: SlopeCase) -> float:
     )
 
 
+# the epsilon for which Theorem 9 prescribes T = case.steps
 def _epsilon_9(case: SlopeCase) -> float:
     return float(case.steps**0.75 * math.sqrt(case.dimension) / case.examples**1.75)
 
 
+# log(1/delta)
 def _log(case: SlopeCase) -> float:
     return -math.log(case.delta)
 
 
+# sigma in the proof of Theorem 6
 def _sigma_6(case: SlopeCase) -> float:
     return 2.0 * math.sqrt(_log(case)) / _epsilon_6(case)
 
@@ -89,7 +93,7 @@ def run_6(
 def run_9(
     case: SlopeCase, seed: Seed, fault: OptimizerFault, ordering: Ordering
 ) -> RunMeans:
-    """Run Algorithm 2 with alpha, gamma, eta, T and sigma of Theorem 9, with the noise of the proof's sensitivities."""
+    """Run Algorithm 2 with alpha, gamma, eta, T and sigma of Theorem 9. Sensitivities in the proof scale the noise."""
     N = case.examples
     eta = float(_eta(case))
     G = float(case.point["G"])
@@ -103,20 +107,22 @@ def run_9(
 
 
 def _momentum_bound(statement: Statement, case: SlopeCase) -> float:
-    """Return the mean over t of Lemma 11's right side, which depends on t through (1 - alpha)^t alone."""
+    """Return the mean over t of Lemma 11's right side, which depends on t only through (1 - alpha)^t."""
     beta = 1.0 - 1.0 / case.examples
     steps = case.steps
     fixed = {**case.point, "alpha": Fraction(1, case.examples), "eta": _eta(case)}
     first, last = (
         printed_side(statement, {**fixed, "t": Fraction(t)}) for t in (1, steps)
     )
+    # So the mean is a convex combination of the right sides at t = 1 and t = T, with the
+    # weights of the mean of beta^t between beta and beta^T.
     end = math.exp(steps * math.log(beta))
     share = (beta * (1.0 - end) / ((1.0 - beta) * steps) - end) / (beta - end)
     return last + (first - last) * share
 
 
 def _noise_bound_6(statement: Statement, case: SlopeCase) -> float:
-    """Return the right side of Lemma 12 at Theorem 6's sigma, which does not depend on t."""
+    """Return the right side of Lemma 12 at Theorem 6's sigma. It does not depend on t."""
     depth = levels(case.steps)
     parameters = {
         "alpha": Fraction(1, case.examples),
@@ -129,7 +135,7 @@ def _noise_bound_6(statement: Statement, case: SlopeCase) -> float:
 
 
 def _noise_bound_9(statement: Statement, case: SlopeCase) -> float:
-    """Return the right side of Lemma 7 at Theorem 9's epsilon, which does not depend on t."""
+    """Return the right side of Lemma 7 at Theorem 9's epsilon. It does not depend on t."""
     parameters = {
         "alpha": Fraction(1, case.examples),
         "eta": _eta(case),
@@ -142,7 +148,7 @@ def _noise_bound_9(statement: Statement, case: SlopeCase) -> float:
 def _twice(
     bound: Callable[[Statement, SlopeCase], float],
 ) -> Callable[[Statement, SlopeCase], float]:
-    """Return twice a bound, the limit at which values are clipped; clipping lowers the mean, so the test is valid."""
+    """Return twice a bound. Values are clipped at this limit, which lowers their mean, so that the test is valid."""
     return lambda statement, case: 2.0 * bound(statement, case)
 
 
@@ -156,7 +162,7 @@ def _runs_of_lemma_5(budget: Budget) -> Iterable[dict[str, int]]:
 def _descends(
     fault: OptimizerFault = NO_FAULT, factor: Fraction = Fraction(1)
 ) -> Callable[[Point, Statement], Outcome]:
-    """Return Lemma 5's rule for a run with that run's drop and errors: it holds for every run, not only on average."""
+    """Return a test of Lemma 5's bound in a single run. The bound holds in every run, not only in expectation."""
 
     def is_satisfied(point: Point, statement: Statement) -> Outcome:
         case = (STRAIGHT, NOISY, ANTIPODES)[int(point["problem"])]
