@@ -65,12 +65,12 @@ SMOOTH_BITS: Final = 7
 CELLS: Final = 1 << CELL_BITS
 UNIT_BITS: Final = PLACE_BITS + RECIPROCAL_BITS - SHIFT_BITS
 DEVIATION: Final = math.sqrt(4**UNIT_BITS * math.e / 2.0 + (4**SMOOTH_BITS - 1) / 6.0)
-"""Standard deviation of the intended Gaussian, in units: about 2389. The exact distribution is within 0.1% of it."""
+"""Standard deviation of the intended Gaussian, in units: about 2388. That of the exact distribution is within 0.1%."""
 
 MAX_NOISE: Final = math.ceil(
     2.0 * math.sqrt(FIRST_BITS * math.log(2.0)) * DEVIATION
 ) + (1 << SMOOTH_BITS)
-"""Upper bound on the absolute value of a number."""
+"""Upper bound on the absolute value of the noise."""
 
 
 class RatioTables(NamedTuple):
@@ -185,7 +185,8 @@ def law() -> Vector:
 CUT: Final = math.floor(9.0 * DEVIATION)  # R
 MOST_SHIFT: Final = math.floor(2.0 * DEVIATION)
 KNOT_SUMMANDS: Final = (1, 2, 2, 4, 4, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
-"""Each order in ``KNOTS`` is the sum of this order and another one. Its power is the product of their powers."""
+"""One of the two summands of each order in ``KNOTS``. Both are 1 or earlier orders, so that each power is a product of
+two powers that are already computed."""
 BLOCK: Final = 4096  # numbers per block, few enough for the cache
 ROUNDING: Final = 4e-12  # relative margin of sums of floats
 # distance of the masks of a number from uniform: 11 masks per number are expected if
