@@ -1,7 +1,8 @@
 """DPageEM of zhang2021 and the methods that its section 4.1 compares: private descent in one or several stages.
 
-Gradients are clipped at 1. sigma is the standard deviation of the noise over 2/b, the sensitivity of a batch mean for
-replacing one example. Stage k has 2^k T^0 steps of size eta/2^k; all stages together have (2^(K+1) - 2) T^0 steps.
+Gradients are clipped at 1. sigma is the standard deviation of the noise divided by 2/b, the sensitivity of a batch mean
+to the replacement of one example. Stage k has 2^k T^0 steps of size eta/2^k; all stages together have
+(2^(K+1) - 2) T^0 steps.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All algorithms: the ones of dpverify and the ones that other packages register."""
+"""All algorithms: those of dpverify and those that other packages register."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNUSABLE: Final[dict[str, str]] = {}
 
 
 def all_algorithms() -> Iterator[Algorithm[Any]]:
-    """Yield each algorithm."""
+    """Yield each algorithm. Entry points that cannot be loaded are recorded in ``UNUSABLE``."""
     yield from (
         DP_NSGD,
         SR_NSGD,

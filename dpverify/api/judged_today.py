@@ -1,4 +1,7 @@
-"""The checks that judge a claim today, and the changes since a recorded run. Cached, because all checks are needed."""
+"""The checks that judge a claim today, and the changes since a recorded run.
+
+The answer is cached, because computing it loads the code of the checks.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,8 @@ def judged_today(
 ) -> JudgedToday:
     """Return the checks that judge a claim, and compare its recorded run with the present record and code.
 
-    With the ``inputs`` of the command, the answer is cached and reused until one of them changes.
+    With the ``inputs`` of the command, the answer is cached and reused until one of them changes. ``source`` names the
+    checks; None stands for those of ``dpverify.papers``, and only their answers are cached.
     """
     key = "" if source is not None or inputs is None else _key(run, claim, inputs)
     cached = _cached(key) if key else None
@@ -71,7 +75,7 @@ def _cached(key: str) -> JudgedToday | None:
 
 
 def checks_of(claim: ClaimSpec, source: str | None) -> list[Check]:
-    """Return the checks, written or default, that can judge a claim under at least one reading."""
+    """Return the registered and default checks that can judge a claim under at least one reading."""
     from dpverify.harness.run.sources import PAPERS, entries_of, load_checks
 
     entries = entries_of(load_checks(source or PAPERS, claim.paper), claim.record.id)

@@ -1,4 +1,4 @@
-"""Run benchmarks: each pass measures all groups in fresh processes, so that passes of a case are far apart in time."""
+"""Run benchmarks. A pass measures all groups in fresh processes, so the passes of one case are far apart in time."""
 
 from __future__ import annotations
 
@@ -86,18 +86,18 @@ def load() -> float:
 
 
 def _own_seconds() -> float:
-    """Return the processor seconds of this process and of its ended children."""
+    """Return the processor seconds of this process and of its child processes that have ended."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 
 
 def _all_seconds() -> float | None:
-    """Return the machine's processor seconds, including those stolen by a hypervisor, or None if unknown."""
+    """Return the busy processor seconds of the machine, including those stolen by a hypervisor, or None if unknown."""
     try:
         words = Path("/proc/stat").read_text().split("\n", 1)[0].split()
     except OSError:
         return None
-    # user nice system idle iowait irq softirq steal
+    # user nice system idle iowait irq softirq steal; idle and iowait are not busy
     ticks = [int(word) for word in words[1:9]]
     return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")
 
@@ -118,6 +118,7 @@ STANDARD, QUICK = Amount(11, 5), Amount(3, 3)
 """With eleven passes per run, a comparison of all cases can detect changes even if times of both runs overlap."""
 
 
+# fields of cases and targets that records copy unchanged
 CASE_FIELDS = (
     "name",
     "title",
@@ -130,7 +131,6 @@ CASE_FIELDS = (
     "limit_is_ours",
     "printed",
 )
-# fields that records copy unchanged
 TARGET_FIELDS = ("form", "kind", "at_most", "at_least", "words")
 
 
@@ -348,7 +348,7 @@ def _form_record(case: BenchCase, name: str, passes: Sequence[Measured]) -> Form
         ),
         samples=[
             form_times.seconds for form_times in times
-        ],  # empty for passes without a sparse form, so that passes stay aligned
+        ],  # empty for passes that did not time a sparse form; passes stay aligned
         added=[
             form_times.added for form_times in times if form_times.added is not None
         ],

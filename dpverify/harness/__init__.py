@@ -1,4 +1,4 @@
-"""Checks of claims: the names that the author of a check needs, under seven concepts (docs/writing-a-check.md).
+"""Checks of claims: the names that the author of a check needs, grouped by seven concepts (docs/writing-a-check.md).
 
 claim: PaperChecks; statement: Statement; point: Point, Context; check: the four kinds
 of checks and their parts; planted fault: Planted, Outcome, Control; true neighbour:
@@ -74,6 +74,7 @@ __all__ = [
     "of_variant",
 ]
 
+# names by the module that defines them
 _HOMES = {
     "admissible": "Property",
     "checks": "BUDGETS Budget Check Context Point Statement",

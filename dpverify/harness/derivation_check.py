@@ -1,4 +1,4 @@
-"""Check of a derivation: a statement is proved if the steps hold and the last expression implies the statement."""
+"""Check a derivation. It proves a statement if all steps hold and the last expression implies the statement."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FACTORS = tuple(
 
 @dataclass(frozen=True)
 class DerivationCheck(Check):
-    """Write the certificate of a derivation, which the checker decides, and compare its last expression with the claim.
+    """Write a certificate of a derivation for the checker, and compare the last expression with the claim.
 
     The certificate contains everything that the derivation cites. The steps are also evaluated at points of the domain.
     """
@@ -55,15 +55,15 @@ class DerivationCheck(Check):
         return 0.18 + 0.0067 * context.budget.points
 
     def certificate(self, statement: Statement) -> Certificate:
-        """Return the certificate of the derivation of a statement, or the reason why there is none."""
+        """Return the certificate of the derivation of a statement, or the reason why it has no certificate."""
         from dpverify.symbolic.automatic.proofs import certified
 
         return certified(statement, self.build(statement))
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Certify the derivation, evaluate its steps, compare its end and run controls.
+        """Certify the derivation, evaluate its steps, compare its last expression with the statement and run controls.
 
-        A step that fails at a point is an error of ours.
+        A step that fails at a point is an error in our proof, not in the paper.
         """
         if (
             context.proof is not None
@@ -259,9 +259,9 @@ def _message(
 def changed_printed_side(
     statement: Statement, certificate: dict[str, Any], start: Any = None
 ) -> ControlResult:
-    """Move the printed side until the facts of a certificate do not prove it, and return the change that was needed.
+    """Change the printed side until the facts of a certificate do not prove it, and return the change that was needed.
 
-    ``start``: the expression of a quantity that no record defines.
+    ``start``: the first expression of the derivation, used for a quantity that no record defines.
     """
     from dpverify.symbolic.automatic.proofs import also_proves
 
@@ -281,7 +281,8 @@ def changed_printed_side(
 def _faults(statement: Statement) -> Iterator[tuple[str, Statement]]:
     """Yield statements with wrong printed sides.
 
-    A printed side that is 0 does not change with a factor. It is shifted, or reflected at the left side.
+    A factor does not change a printed side that is 0. Therefore the last statement has a shifted printed side, or one
+    that is reflected at the left side.
     """
     for factor in FACTORS:
         yield from moves(statement, factor)

@@ -1,13 +1,13 @@
 """Records of finished runs: block outcomes, exit codes, hashes of all inputs, and stored runs. No check is imported.
 
 The *inputs* are all files of dpverify, its specs, its recorded run, and the installed
-packages. This is more than needed, so that no dependency can be missed. After any
+packages. This is more than a check needs, so that no dependency is missed. After any
 change the checks run again. Reading and hashing twenty megabytes takes a twentieth of a
 second.
 
-A *stored run* answers an equal request without running checks, as long as none of its inputs has changed. A run is
-stored only if each check was decided and each of its blocks is in the store, so that it equals the run that those
-blocks would give.
+A *stored run* answers an equal request without running checks, as long as no input has changed. A run is stored only
+if each check was decided and all blocks of the checks are in the store. Running the checks again would then assemble
+the same run from these blocks.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class BlockOutcome:
 
 
 def contradicts(pinned: Status, status: Status) -> bool:
-    """Return whether evidence contradicts a pin: one of them is "refuted", and the other holds."""
+    """Return whether evidence contradicts a pin: one of the two statuses is "refuted", and the other is in HOLDS."""
     return (pinned == "refuted" and status in HOLDS) or (
         status == "refuted" and pinned in HOLDS
     )
@@ -71,9 +71,9 @@ def exit_code(
 ) -> int:
     """Return the exit code of a run: 130 after Ctrl-C, 1 after a failure, otherwise 0.
 
-    Failures are: a pin is contradicted; sources disagree; a check broke or missed its fault; the slack of a statement
-    that is pinned as tight is above 1; counterexamples contradict the recorded severity; a proof of a statement that is
-    pinned as proved is lost.
+    Failures are: a pin is contradicted; sources disagree; a check raised an error or did not detect a planted fault;
+    the slack of a statement that is pinned as tight is above 1; counterexamples contradict the recorded severity; a
+    proof of a statement that is pinned as proved is lost.
     ``strict``: an unconfirmed pin is also a failure. ``strict_pins``: papers for which a claim without a pin that is
     refuted, inconclusive or untested is also a failure.
     """
@@ -88,14 +88,14 @@ def exit_code(
 
 
 def errors(result: Result) -> list[str]:
-    """Return our errors, one line per check that broke."""
+    """Return the errors in our code, one line per check that raised an error."""
     return [
         f"{check.name}: {check.error}" for check in result.all_checks if check.error
     ]
 
 
 PACKAGE = Path(__file__).parents[1]
-# their names contain the versions of packages
+# suffixes of the files and folders that appear or change when a package is installed
 DISTRIBUTIONS = (".dist-info", ".egg-info", ".egg-link", ".pth")
 
 
@@ -116,7 +116,7 @@ class Inputs:
 
     @property
     def are_unchanged(self) -> bool:
-        """Whether no input has changed since the snapshot, or since this process began to load dpverify."""
+        """Whether the inputs equal the snapshot, and none of them changed after this process began to load dpverify."""
         if self._before is None or not self._before.is_older_than_process:
             return False
         return self._read() == self._before
@@ -189,7 +189,7 @@ class WholeRun:
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """Empty: all that determines the result is part of the inputs."""
+        """Empty: everything that determines the result is part of the inputs."""
         return ()
 
     @property
@@ -198,7 +198,7 @@ class WholeRun:
         return ()
 
     def stored_run(self, store: Store) -> Run | None:
-        """Return the stored run if no input has changed, or None if there is none or it cannot be read."""
+        """Return the stored run if no input has changed, or None if no run is stored or it cannot be read."""
         start = time.perf_counter()
         if not self.inputs.digest:
             return None
@@ -210,7 +210,7 @@ class WholeRun:
             KeyError,
             AttributeError,
             ValueError,
-        ):  # the run itself reports this error
+        ):  # the checks then run, and the run reports an unreadable store
             return None
         seconds = round(time.perf_counter() - start, 3)
         return msgspec.structs.replace(
@@ -221,7 +221,7 @@ class WholeRun:
         )
 
     def save(self, store: Store, run: Run, checks: int) -> None:
-        """Store a run in which each check was decided.
+        """Store a run in which each check was decided, unless it is too large or an input has changed.
 
         ``checks``: the number of checks with blocks. All of these blocks are in the store.
         """

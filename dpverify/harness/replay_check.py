@@ -1,8 +1,8 @@
 """Compare the sensitivity measured on a kernel with a closed form, and both with the printed sensitivity.
 
 As in the definition of an adaptive mechanism, a run's outputs are held fixed while its queries are replayed on two
-neighbouring data sets. On worst-case data sets each output must move by exactly the closed form. On random ones it must
-not move by more.
+neighbouring data sets. On worst-case data sets each output must move by exactly the distance of the closed form. On
+random data sets no output may move by more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TOLERANCE = 1e-11  # relative rounding allowed between the kernel and the closed
 
 @dataclass(frozen=True)
 class OutputDistance:
-    """Distance that one output moves between two neighbouring data sets."""
+    """Distance between the values of one output on two neighbouring data sets."""
 
     point: dict[str, Fraction]  # symbols of the statement
     measured: float
@@ -36,7 +36,7 @@ class OutputDistance:
     where: str  # description of the output and its run
 
     def ratio(self, exact: float) -> float:
-        """Return measured over exact; above 1 if an output moves that should not."""
+        """Return measured/exact. If ``exact`` is 0, return 1 + measured, which is above 1 if the output moves."""
         return self.measured / exact if exact else 1.0 + self.measured
 
 
@@ -45,7 +45,7 @@ Replays = Callable[[Statement], Iterable[OutputDistance]]
 
 @dataclass(frozen=True)
 class ReplayControl:
-    """A measurement with a planted fault."""
+    """Replays with a planted fault."""
 
     name: str
     text: str
@@ -55,7 +55,7 @@ class ReplayControl:
 
 @dataclass(frozen=True)
 class ReplayCheck(Check):
-    """Measure every output of several runs on two neighbouring data sets, with the released outputs held fixed."""
+    """Measure how far each output of several runs moves between two neighbours. Released outputs are held fixed."""
 
     replays: Replays = field(kw_only=True)  # on the worst-case data sets
     controls: Sequence[ReplayControl] = field(kw_only=True)
@@ -136,7 +136,10 @@ class ReplayCheck(Check):
 
 
 def _compare(measured: Iterable[OutputDistance]) -> tuple[float, float, str]:
-    """Return the smallest and largest measured/exact, and a description of the first output that deviates."""
+    """Return the extremes of measured/exact, and a description of the first output that deviates.
+
+    The range between the extremes includes 1.
+    """
     low = 1.0
     high = 1.0
     disagreement = ""

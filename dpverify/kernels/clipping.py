@@ -7,11 +7,11 @@ has the norm ``|slope| |x|``:
 
 Eight rows are processed at a time. The first pass over them computes the slopes; the
 second pass adds up the rows, which are then in the cache. The gradient of a regularizer
-depends on no example. The caller adds it after clipping, so replacing one example moves
-the sum by at most 2C.
+does not depend on the examples. The caller adds it after clipping, so replacing one
+example moves the sum by at most 2C.
 
 Rows are padded to whole cache lines. The padding also stores the label and the norm of
-each example beside its row.
+the example.
 
 The recursive momentum of DP-SRM also needs the change of each gradient, which is also a
 slope times the row x:
@@ -42,13 +42,14 @@ WIDTH = 32  # rows are padded to a multiple of this many numbers
 GROUP, AHEAD = 8, 4
 """Rows processed together, and how many rows ahead memory is prefetched. All of them fit in the L1 cache."""
 
-# made by ``clipped_sum``
+# type of the kernels that ``clipped_sum`` returns
 ClippedSum: TypeAlias = Callable[[Matrix, Indices, Vector, float, Vector], None]
 
 # numbers at the end of a padded row besides its entries: the label, and a bound on the
 # norm of the row
 EXTRA = 2
 
+# unsigned, because Numba would convert the sum of an unsigned and a signed index to float
 _LANES = tuple(np.uint64(k) for k in range(8))
 
 
@@ -56,7 +57,10 @@ _LANES = tuple(np.uint64(k) for k in range(8))
 def fold_products(
     rows: Vector, offset: np.uint64, w: Vector, q: np.uint64, out: Vector
 ) -> None:
-    """Write the products of the entries of ``rows[at : at + 4q]`` and ``w`` to ``out``, shape (q,), in sums of four."""
+    """Multiply ``rows[offset : offset + 4q]`` by ``w``, and write sums of four products to ``out``, shape (q,).
+
+    The four products of ``out[j]`` are those at j, j + q, j + 2q and j + 3q.
+    """
     for j in range(q):
         k = j + q
         m = offset + j + q
@@ -99,7 +103,7 @@ def add_four(
     p: np.uint64,
     out: Vector,
 ) -> None:
-    """Add four weighted rows, which begin at ``at[first]`` to ``at[first + 3]``, to ``out``, shape (p,)."""
+    """Add four weighted rows, which begin at ``offsets[first]`` to ``offsets[first + 3]``, to ``out``, shape (p,)."""
     a = weights[first]
     b = weights[first + 1]
     c = weights[first + 2]
@@ -116,14 +120,14 @@ def add_four(
 
 @lru_cache(maxsize=32)
 def clipped_sum(slope: Slope) -> ClippedSum:
-    """Return the kernel for a loss. The loss is compiled into it, because passing it would cost as much as 50 rows.
+    """Return the kernel for a loss. It is compiled for the slope, because passing the slope costs as much as 50 rows.
 
     ``total(rows, batch, w, clip, out)`` writes the sum of the batch's clipped gradients
     to ``out``:
 
     * ``rows``, (n, p) array of float, from :func:`pad_rows`;
-    * ``batch``, (B,) array of int: examples, 0..n-1, which are not checked. B may be 0; an example that occurs twice
-      counts twice;
+    * ``batch``, (B,) array of int: indices of examples, 0..n-1, which are not checked. B may be 0; an example that
+      occurs twice counts twice;
     * ``w``, (p,) array of float: the iterate, d numbers followed by zeros;
     * ``clip``, float: C, above 0; an infinite C does not clip;
     * ``out``, (p,) array of float: receives the sum, d numbers followed by zeros.
@@ -155,7 +159,7 @@ def clipped_sum(slope: Slope) -> ClippedSum:
                 fold_products(flat, first, w, q, folded)
                 s = slope(add_up(folded, q), flat[first + p - np.uint64(2)])
                 length = abs(s) * flat[first + p - np.uint64(1)]
-                # NaN stays NaN
+                # a slope that is NaN stays NaN
                 weights[i] = s * min(1.0, clip / length) if length > 0.0 else s
             for i in range(size, GROUP):
                 weights[i], at[i] = 0.0, at[0]
@@ -196,7 +200,7 @@ def fill_lengths(x: Matrix, factor: float, rows: Matrix) -> None:
 
 
 def padded(dimension: int) -> int:
-    """Return the width of a padded row of this many numbers."""
+    """Return the width of a padded row for an example of this dimension."""
     return -(-(check.whole(1, dimension=dimension) + EXTRA) // WIDTH) * WIDTH
 
 
@@ -216,8 +220,10 @@ def shortened(slope: float, length: float, clip: float) -> float:
 def recursive_sum(slope: Slope) -> RecursiveSum:
     """Return the kernel ``total(rows, batch, new, old, gamma, clip, change_clip, out)`` for a loss.
 
-    ``rows`` (n, p): from :func:`pad_rows`. ``batch`` (B,): examples. ``new``, ``old`` and ``out`` (p,): d numbers
-    followed by zeros. ``clip`` and ``change_clip``: C and C', above 0; an infinite value does not clip.
+    It writes the sum over the batch of ``gamma`` times the clipped gradient at ``new`` and ``1 - gamma`` times its
+    clipped change from ``old`` to ``out``. ``rows`` (n, p): from :func:`pad_rows`. ``batch`` (B,): indices of examples.
+    ``new``, ``old`` and ``out`` (p,): d numbers followed by zeros. ``clip`` and ``change_clip``: C and C', above 0; an
+    infinite value does not clip.
     """
 
     @kernel

@@ -24,7 +24,7 @@ from dpverify.ledger.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class Wording:
-    """The text of a statement. `amended_fields` is empty for a printed text."""
+    """The texts of a statement's fields. `amended_fields` is empty for a printed statement."""
 
     quantity: str | None
     lhs: str | None
@@ -36,7 +36,7 @@ class Wording:
     let: list[Let]
     # the fields that an amendment replaces
     amended_fields: frozenset[str] = frozenset()
-    # the field with the formula, if the statement is not an amendment
+    # name of the field with the formula, if the statement is not an amendment
     printed: str = "printed"
 
     def field(self, name: str) -> str:
@@ -97,7 +97,7 @@ def held_wording(claim: Claim, regime: Regime) -> Wording:
 
 
 def shape_problems(wording: Wording, place: Place) -> Iterator[SpecError]:
-    """Yield errors for missing and extra fields: only a formula has a relation and a left side, and it needs both."""
+    """Yield errors for missing and extra fields. A formula needs a relation and a left side; words have neither."""
 
     def wrong(field: str, value: str, rule: str) -> SpecError:
         return place.at(wording.field(field)).error(value, rule)
@@ -190,7 +190,7 @@ class StatementReader:
     def check_size(
         self, let: Iterable[tuple[str, Formula]], sides: Iterable[Formula]
     ) -> None:
-        """Add an error if exact values become too large after the definitions are substituted."""
+        """Add an error if exact values may become too large after the definitions are substituted."""
         sizes: dict[str, tuple[float, float]] = {}
         for name, value in let:
             sizes[name] = bits(value, sizes), log2_of(value, sizes)
@@ -276,11 +276,11 @@ class StatementReader:
 
 
 def find_cycle(graph: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
-    """Return a cycle in a graph of node -> the nodes it uses, smallest name first; empty if there is none."""
+    """Return a cycle in a graph that maps a node to the nodes it uses, smallest name first; empty without a cycle."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        # graphlib lists it in reverse, with the first node twice
+        # graphlib lists the cycle in reverse, with the first node twice
         cycle = error.args[1][:0:-1]
         start = cycle.index(min(cycle))
         return tuple(cycle[start:] + cycle[:start])

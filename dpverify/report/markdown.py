@@ -4,9 +4,9 @@ Inline formulas are written
 ``$`...`$`` and displayed formulas as a fence named ``math``. Both forms keep GitHub's
 markdown parser away from underscores and backslashes; the plain dollar form does not.
 
-In quotations of papers, formulas are recognized. Transcribed papers write ``$...$`` and ``$$...$$``, but an excerpt
-may begin or end inside such a formula, and some symbols have no dollar signs. The text of a record is never changed.
-This module completes it to markdown that displays it.
+This module also finds the formulas in quotations of papers. Transcribed papers write ``$...$`` and ``$$...$$``, but an
+excerpt may begin or end inside such a formula, and some symbols have no dollar signs. The markdown adds the missing
+dollar signs. The text of the record is not changed.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _delimited(piece: str, delimiter: str) -> str:
 
 
 def _misread(pieces: Sequence[str], *, starts_inside: bool) -> int:
-    """Count the pieces of the wrong kind, assuming that the quotation starts inside a formula or outside."""
+    """Count the pieces that contradict the assumption that the quotation starts inside (or outside) a formula."""
     wrong = 0
     for number, piece in enumerate(pieces):
         is_formula = (number % 2 == 0) == starts_inside
@@ -177,14 +177,14 @@ _VARIANTS = re.compile(r"\\(?:leq|geq|lVert|rVert|Vert|vert)(?![A-Za-z])")
 
 
 def quotes_formula(quotation: str, latex: str) -> bool:
-    """Test whether a quotation contains a formula, up to spaces, sizes, single-letter brackets and simple fractions."""
+    """Test whether a quotation has a long formula, up to spaces, sizes, single-letter brackets and simple fractions."""
     formulas = re.split(r"\$+|\\\\", with_formulas_marked(quotation))
     return len(latex) > MAX_REPEATED and _plain(latex) in {
         _plain(formula) for formula in formulas
     }
 
 
-MAX_REPEATED = 12  # characters of a formula that may be shown twice
+MAX_REPEATED = 12  # a formula of at most this many characters may be shown twice
 
 
 def _plain(latex: str) -> str:
@@ -210,7 +210,7 @@ _LINE_START = re.compile(
     re.MULTILINE,
 )
 _BARS = re.compile(r"\\\\|\\\||\|")
-_DOLLAR = re.compile(r"(?<!\\)\$")  # it would end the formula
+_DOLLAR = re.compile(r"(?<!\\)\$")  # an unescaped dollar sign would end the formula
 _OPERATOR_NAME = re.compile(r"\\operatorname\*?(?=\s*\{)")
 
 
@@ -235,7 +235,7 @@ def prose(text: str, *, emphasis: bool = False) -> str:
         if formula:
             parts.append(inline_math(formula))
         elif span["code"] and ("\n" in span[0] or len(span["ticks"]) > 2):
-            # unchanged it would be a block and might be a directive
+            # without this, the span would start a block, perhaps a directive
             parts.append(code(span[0].strip("`")))
         else:
             parts.append(span[0])
@@ -245,7 +245,7 @@ def prose(text: str, *, emphasis: bool = False) -> str:
 
 
 def explanation(text: str) -> str:
-    """Return our prose about a claim, like :func:`prose`, with typeset formulas, and claims and commands as code."""
+    """Return our prose about a claim like :func:`prose`, with formulas typeset and with claims and commands as code."""
     return prose(typeset(text))
 
 

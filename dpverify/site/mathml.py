@@ -89,7 +89,7 @@ _STRETCHED = re.compile(
     r' stretchy="true" fence="true"(?= form="(?:pre|post)fix">[()\[\]{}|⌊⌋⌈⌉]</mo>)'
 )
 """Attributes that a bracket has by default (MathML Core, operator dictionary)."""
-LONGEST = 20_000  # letters of a formula
+LONGEST = 20_000  # most characters of a formula that is converted
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -102,8 +102,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
 def typeset(latex: str, display: str) -> str:
     r"""Return a formula as MathML, or its source as code if it is damaged or contains more than a formula.
 
-    The converter passes unknown input through, such as tags in ``\text`` and targets of ``\href``. So its result is
-    used only if all its elements and attributes are listed here.
+    The converter passes unknown input through, such as tags in ``\text`` and targets of ``\href``. Its result is used
+    only if all elements and attributes are in ELEMENTS and ATTRIBUTES, so that a formula cannot inject HTML.
     """
     try:
         markup = (

@@ -1,4 +1,4 @@
-"""Monte Carlo: the noise-law check against drawing alone, and the engine that runs blocks in several processes."""
+"""Monte Carlo: the noise-law check compared with drawing alone, and the engine that runs blocks in processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ JOBLIB = "joblib"
 
 
 def _blocks(size: int, T: int, d: int, pairs: Pairs) -> dict[str, Any]:
-    """Return forms that process one block of replications by seed; all draw the same normal numbers in pieces."""
+    """Return forms that process one block of replications by seed. All forms draw the same normal numbers in pieces."""
     from dataclasses import replace
     from fractions import Fraction
 
@@ -92,7 +92,7 @@ def _one_after_the_other(
 
 
 def _engine(*, seed: int, tasks: int) -> Forms:
-    """Run sleeping tasks on two workers; the limit runs one worker's share of them in this process."""
+    """Run sleeping tasks on two workers. The limit runs one worker's share of the tasks in this process."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
     from time import perf_counter

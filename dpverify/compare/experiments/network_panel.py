@@ -44,11 +44,11 @@ from dpverify.problems.stepped_run import LongRun
 
 MOST_IMAGES = 5000  # largest number of evaluated images per part
 USUAL_EPOCHS = 20
-SAMPLE_STREAM = 2
+SAMPLE_STREAM = 2  # random stream that chooses the training images
 
 
 class ImageParts(NamedTuple):
-    """Training and test images, and whether they are the paper's data set."""
+    """Training and test images, and whether they are the published data set that the paper uses."""
 
     train: Images
     test: Images
@@ -127,7 +127,7 @@ class NetworkPanel(Panel):
 def network_orderings(
     statements: Sequence[OrderStatement], rows: Sequence[NetworkRow]
 ) -> list[ClaimedOrder]:
-    """Judge all statements at each epsilon for which both methods have a row."""
+    """Judge each claimed ordering at each epsilon for which both methods have a row."""
     row_of = {(row.method, row.epsilon): row for row in rows if row.epsilon is not None}
     pairs = [
         OrderedPair(
@@ -148,7 +148,7 @@ def _differences(column: str, row: NetworkRow, other_row: NetworkRow) -> list[fl
 
 
 def _less(column: str, mine: NetworkRun, theirs: NetworkRun) -> float:
-    """Return the difference in the final error, or in the cost of reaching the larger of both final test errors."""
+    """Return the difference in the final error, or in the cost of reaching the larger of the two final test errors."""
     if column in ("train_error", "test_error"):
         return float(getattr(mine, column) - getattr(theirs, column))
     level = max(mine.test_error, theirs.test_error)
@@ -163,7 +163,7 @@ def _less(column: str, mine: NetworkRun, theirs: NetworkRun) -> float:
 def network_noise(
     method: Algorithm[Any], n: int, steps: int, batch: int, batch_0: int, epsilon: float
 ) -> AccountedNoise:
-    """Return the least certified noise, in units of the sensitivity of the mean over all data."""
+    """Return the least noise that is certified for epsilon, in units of the sensitivity of the mean over all data."""
     kind: Kind = "recursive" if isinstance(method, RecursiveMomentum) else "descent"
     return least_noise(BatchRun(kind, n, steps, batch, batch_0), epsilon, DELTA)
 
@@ -171,7 +171,7 @@ def network_noise(
 def image_parts(
     request: ExperimentRequest, name: str, channels: int, side: int
 ) -> ImageParts:
-    """Load the training and test images."""
+    """Load the training and test images, or scikit-learn's digits if the request names no folder."""
     if request.data is None:
         train, test = (part.sized(channels, side) for part in digits(request.seed))
         real = False

@@ -1,7 +1,7 @@
 """The names that a piece of code uses and may change, read from syntax trees.
 
-A piece of code uses names of its module. Local variables do not count; Python's scoping rules determine them. A name
-in a class body counts if it may be a name of the module. ``graph`` resolves the names.
+Only names of the module are recorded. Python's scoping rules determine the local variables, which are left out. A name
+in a class body is recorded if it may be a name of the module. ``graph`` resolves the names.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ READS_MODULE = frozenset(
 WITHOUT_ARGUMENT = frozenset({"vars", "dir", "locals"})
 """Functions with the same effect if they are called without an argument."""
 
-IMPORTS = frozenset({"import_module", "__import__"})
+IMPORTS = frozenset({"import_module", "__import__"})  # import a module by a string
 
 CHANGES = frozenset(
     {
@@ -59,6 +59,7 @@ CHANGES = frozenset(
 )
 """Methods that change the object they are called on."""
 
+# methods that may register a class elsewhere when the class is defined
 ON_SUBCLASSES = frozenset({"__init_subclass__", "__set_name__", "__subclasses__"})
 
 
@@ -68,7 +69,7 @@ class Uses(ast.NodeVisitor):
     def __init__(self, top: str) -> None:
         self.top = top
         self.names: set[str] = set()
-        # of ours; whether in a function
+        # imports from our package, each with whether it is inside a function
         self.imports: list[tuple[ast.Import | ast.ImportFrom, bool]] = []
         # called by the statement itself, when the module is imported
         self.called: set[str] = set()
@@ -105,7 +106,7 @@ class Uses(ast.NodeVisitor):
                 self.generic_visit(node)
 
     def _name(self, node: ast.Name) -> None:
-        """Record the use of a variable, or a change of a global variable."""
+        """Record the use of a variable, or an assignment to a variable declared global."""
         if isinstance(node.ctx, ast.Load):
             self._use(node.id, [])
         elif node.id in self._global:
@@ -224,7 +225,7 @@ class Uses(ast.NodeVisitor):
             self.decorators += decorators
 
     def _change(self, node: ast.expr) -> None:
-        """Record that a function may change the object of an expression, if this is a variable of the module."""
+        """Record that a function may change the object of an expression, if the object has a name of the module."""
         while isinstance(node, ast.Subscript):
             node = node.value
         parts = chain(node)

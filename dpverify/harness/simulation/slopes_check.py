@@ -1,4 +1,4 @@
-"""Compare exponents of a rate from simulation, with intervals, with those of a bound. This check never refutes."""
+"""Compare exponents fitted to simulations, and their confidence intervals, with those of a bound. Never refutes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ LEVEL = 0.99  # confidence level of every interval
 
 
 def slopes(logs: Vector, log_sizes: Vector) -> Vector:
-    """Return the slope of a line fitted to each row.
+    """Return the slope of the least-squares line through each row.
 
-    Shapes: ``logs`` (..., sizes), ``along`` (sizes,), returns (...).
+    Shapes: ``logs`` (..., sizes), ``log_sizes`` (sizes,), returns (...).
     """
     x = log_sizes - log_sizes.mean()
     slope: Vector = (logs * x).sum(axis=-1) / (x * x).sum()
@@ -27,7 +27,7 @@ def slopes(logs: Vector, log_sizes: Vector) -> Vector:
 
 
 def interval(values: Vector) -> tuple[float, float, float]:
-    """Return the mean and Student's t interval. Shapes: ``values`` (n,), returns (float, float, float)."""
+    """Return the mean of ``values``, shape (n,), and the ends of Student's t interval."""
     middle = float(values.mean())
     reach = float(
         special.stdtrit(len(values) - 1, 0.5 + LEVEL / 2)
@@ -37,7 +37,8 @@ def interval(values: Vector) -> tuple[float, float, float]:
     return middle, middle - reach, middle + reach
 
 
-ROUNDING = 1e-9  # Runs with equal slopes give intervals without width.
+# margin for rounding errors: runs with equal slopes give an interval of width 0
+ROUNDING = 1e-9
 # quantities whose exponents are fitted
 FITTED_QUANTITIES = ("examples", "dimension", "epsilon")
 
@@ -70,21 +71,21 @@ class FittedExponent:
     middle: float
     low: float
     high: float
-    bound: float  # slopes of the corrected bound and of the rate over the same sizes
-    unit: float
+    bound: float  # slope of the corrected bound over the same sizes
+    unit: float  # slope of the rate over the same sizes
 
 
 @dataclass(frozen=True)
 class Simulated(Generic[SizeT]):
-    """A theorem at a size: its runs, and the bounds they are compared with. All values are in units of G."""
+    """A simulated theorem, as functions of the size: the runs and the bounds. All values are in units of G."""
 
-    measure: Callable[[SizeT, int], float]  # mean gradient of a run with this seed
+    measure: Callable[[SizeT, int], float]  # mean gradient norm of a seeded run
     seconds: Callable[[SizeT], float]  # declared core seconds of one run
     steps: Callable[[SizeT], int]
     bound: Callable[[SizeT], float]  # corrected bound
     printed: Callable[[SizeT], float] | None  # None if no constant is printed
-    unit: Callable[[SizeT], float]  # the claimed rate, and its name
-    unit_name: str
+    unit: Callable[[SizeT], float]  # the claimed rate
+    unit_name: str  # name of the claimed rate in messages
     rate: Mapping[str, float]  # exponents of the rate without logarithms
     # text added to the message, from sizes and gradients
     words: Callable[[Sweeps[SizeT], Mapping[str, Vector]], str]
@@ -93,13 +94,13 @@ class Simulated(Generic[SizeT]):
     fixed: Callable[[Sweeps[SizeT]], dict[str, list[float]]]
     figure: str
     leaves_out: str
-    # letters of the quantities in OF
+    # letters of FITTED_QUANTITIES
     names: tuple[str, str, str] = ("N", "d", "epsilon")
 
 
 @dataclass(frozen=True)
 class SlopesCheck(Check, Generic[SizeT]):
-    """Estimate exponents of the mean gradient in N, d and epsilon from runs."""
+    """Estimate exponents of the mean gradient norm in N, d and epsilon from runs."""
 
     # The test is one-sided and never refutes, because O~ hides
     # constants and logarithms. An exponent passes if the upper end of
@@ -126,7 +127,7 @@ class SlopesCheck(Check, Generic[SizeT]):
     def run_block(self, context: Context, block: int) -> tuple[str, list[float]]:
         """Execute all runs of one size.
 
-        Return the symbol that the size belongs to, and the mean gradient of each run.
+        Return the symbol whose sweep contains the size, and the mean gradient norm of each run.
         """
         name, size = self._places(context)[block]
         seeds = (
@@ -141,7 +142,7 @@ class SlopesCheck(Check, Generic[SizeT]):
     ) -> CheckResult:
         """Fit and test the exponents, and plant faults.
 
-        The status is "not refuted" if all pass, else "inconclusive".
+        The status is "not refuted" if all exponents pass and all faults are detected, else "inconclusive".
         """
         sweeps = self.sweeps[context.budget.name]
         if total is None:
@@ -218,11 +219,11 @@ class SlopesCheck(Check, Generic[SizeT]):
         return FittedExponent(*interval(rows), float(bound), float(unit))
 
     def _passes(self, high: float, bound: float) -> bool:
-        """Return whether the upper end of an interval is below the tested value by more than rounding."""
+        """Return whether the upper end of an interval is below ``bound + room`` by more than rounding errors."""
         return high < bound + self.room - ROUNDING
 
     def _planted(self, name: str, rows: Vector, bound: float) -> ControlResult:
-        """Move the exponents to the tested value, where they must not pass."""
+        """Move the mean of the measured exponents to ``bound + room``, where the test must fail."""
         shifted = rows - rows.mean() + bound + self.room
         return ControlResult(
             name=f"a slow decay in {name}",
@@ -237,7 +238,7 @@ class SlopesCheck(Check, Generic[SizeT]):
         values_of: Mapping[str, Vector],
         fits: Mapping[str, FittedExponent],
     ) -> dict[str, list[float]]:
-        """Return the columns of the figure: means over N with intervals, both bounds, and the exponents."""
+        """Return the columns of the figure: means at each N with intervals, both bounds, and the exponents."""
         runs = self.runs
         first = runs.names[0]
         sizes = sweeps[first]

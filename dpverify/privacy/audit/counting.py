@@ -19,14 +19,15 @@ limit for K - c successes in K - c + J trials.
 
 Proof.
 
-1. The coin pools both tails. Let A and B be the sets of outputs at which the rule guesses D_1 and D_0. A round is right
-   with probability ``pi = (P_1(A) + P_0(B)) / 2`` and wrong with probability
+1. Because the coin is random, guesses of both kinds are counted together. Let A and B be the sets of outputs at which
+   the rule guesses D_1 and D_0. A round is right with probability
+   ``pi = (P_1(A) + P_0(B)) / 2`` and wrong with probability
    ``kappa = (P_0(A) + P_1(B)) / 2``. Rounds are independent and identically
    distributed, so that (K, J, N - K - J) is exactly multinomial. (If the number of runs
    on each data set were fixed, K and J would be sums of binomials with different means.
-   Hoeffding (1956) shows that such a sum is more concentrated than one binomial of the
-   same mean, but only for tails at least one away from that mean, and makes no
-   statement on the ratio of two such sums.)
+   Hoeffding (1956) shows that such a sum is more concentrated than a binomial variable
+   of the same mean, but only for tails that begin at least 1 away from the mean, and
+   makes no statement on the ratio of two such sums.)
 2. Privacy of the two events, ``P_1(A) <= e^epsilon P_0(A) + delta`` and ``P_0(B) <= e^epsilon P_1(B) + delta``, gives
    ``pi <= e^epsilon kappa + delta``. So ``pi = r + d`` with ``r <= e^epsilon kappa``
    and ``0 <= d <= delta``.
@@ -45,17 +46,17 @@ Steps 3 and 4 do not need identically distributed rounds. It is enough that roun
 independent and each call is (epsilon, delta)-DP. The bound then holds for the largest
 epsilon of the calls.
 
-**One run** whose privacy is a whole curve (f-DP): a bound on the number of right
-guesses.
+**One run** whose privacy is described by a trade-off function (f-DP): a bound on the
+number of right guesses.
 
 Let m examples have independent fair coins. Exactly r of the coins are guessed from the
 released output, and R guesses are right. An event of probability p on one data set has
-at least the probability g(p) on its neighbours, where g is the trade-off curve, a
-convex function. (Mahloujifar, Melis and Chaudhuri 2024 use the same curve.)
+at least the probability g(p) on its neighbours. Here g(p) = f(1 - p) for the trade-off
+function f, and g is convex. (Mahloujifar, Melis and Chaudhuri 2024 use the same curve.)
 
 *Inequality.* Take the event "the guess of example i is right, and R >= v". If coin i is
 flipped, the same release makes this guess wrong, and the number of right guesses is
-R - 1. The flipped coins are again fair, so that
+R - 1. After the flip the coins are still fair and independent, so that
 
     P[i is wrong, R >= v - 1] >= g(P[i is right, R >= v]).
 
@@ -66,13 +67,13 @@ The mean over all m examples, with g convex, gives for every v
 *Bound.* Let P[R >= v] = beta. If probability mass at R = j is moved to R = j - 1, the
 right side of (1) decreases, and the left side increases for each index up to j. So all
 mass above v may be moved to v. Then, from j = v - 1 down, all mass at j that (1) does
-not need at the index j + 1 may be moved to j - 1. The remaining masses, from v down,
-are the least ones that satisfy (1). If their sum exceeds 1, P[R >= v] is less than
+not need at the index j + 1 may be moved to j - 1. The masses that remain at v, v - 1,
+... are the least ones that satisfy (1). If their sum exceeds 1, P[R >= v] is less than
 beta.
 
 *Rounding.* The computed masses are those of a curve that is smaller by a factor of 1 -
-1e-9, which exceeds all rounding errors. A smaller curve needs less mass, so that errors
-make the bound larger, never smaller.
+1e-9, which exceeds all rounding errors. A smaller curve needs less mass, so rounding
+errors can only increase the bound on P[R >= v].
 
 For pure epsilon-DP the bound is within a tenth of the binomial bound of Steinke, Nasr and Jagielski. It is smaller for
 a curve, or for few guesses with a delta above 0.
@@ -92,16 +93,16 @@ from scipy.special import bdtrc, ndtr, ndtri
 
 from dpverify.privacy.audit.records import Floats
 
-# largest fraction of alpha that is spent on the
-# number of rounds that delta may have decided
+# largest fraction of alpha for the event that delta explains more right guesses than
+# the number that is subtracted
 DELTA_SHARE = 0.1
 
 
 @lru_cache(maxsize=64)
 def allowance(trials: int, delta: float, alpha: float) -> tuple[int, float]:
-    """Smallest c with ``P(Bin(N, delta) > c) <= alpha/10``, and a: alpha less the probability that is really spent.
+    """Return the smallest c with ``P(Bin(N, delta) > c) <= alpha/10``, and a: alpha minus this probability.
 
-    The bound subtracts c right guesses, which delta may explain. The level a remains for the binomial test.
+    The bound on epsilon subtracts c right guesses, which delta may explain. The level a remains for the binomial test.
     """
     if trials == 0 or delta <= 0.0:
         return 0, alpha
@@ -109,7 +110,7 @@ def allowance(trials: int, delta: float, alpha: float) -> tuple[int, float]:
         return trials, alpha
     mean = trials * delta
     rare = -math.log(DELTA_SHARE * alpha)
-    # by Bernstein's inequality
+    # an upper bound on c, by Bernstein's inequality
     enough = math.ceil(mean + math.sqrt(2.0 * mean * rare) + rare)
     choices = range(min(trials, enough))
     rounds = bisect_left(
@@ -121,7 +122,7 @@ def allowance(trials: int, delta: float, alpha: float) -> tuple[int, float]:
 def lower_epsilon(
     right: Floats, wrong: Floats, trials: int, delta: float, alpha: float
 ) -> Floats:
-    """Lower bound on epsilon at delta, at least 0, from right and wrong guesses of one rule fixed before the rounds."""
+    """Return a lower bound on epsilon at delta, at least 0, from guesses of a rule that is fixed before the rounds."""
     c, a = allowance(trials, delta, alpha)
     right_after_loss, lost = np.broadcast_arrays(
         np.maximum(np.asarray(right, dtype=np.float64) - c, 0.0), wrong
@@ -169,7 +170,10 @@ def largest_bound(trials: int, delta: float, alpha: float) -> float:
 def largest_refuted(
     is_refuted: Callable[[float], bool], limit: float, width: float = 1e-9
 ) -> float:
-    """Return the largest refuted value up to a limit, with relative error ``width``; 0 if 0 is not refuted."""
+    """Return the largest refuted value up to a limit, with relative error ``width``; 0 if 0 is not refuted.
+
+    If a value is refuted, all smaller values must be refuted too.
+    """
     if not is_refuted(0.0):
         return 0.0
     low = 0.0
@@ -195,10 +199,10 @@ def _above(count: int, trials: int, chance: float) -> float:
 Tradeoff: TypeAlias = Callable[[float], float]
 """Smallest probability, on a neighbouring data set, of an event with the given probability."""
 
-SMALLER = 1.0 - 1e-9  # factor of a curve that covers rounding errors
-# smaller masses of one number of right guesses are left out, which decreases the sum
+SMALLER = 1.0 - 1e-9  # curves are multiplied by it to cover rounding errors
+# smaller masses at a number of right guesses are left out; the bound stays valid
 NEGLIGIBLE = 1e-18
-STEP = 1e-4  # accuracy of the logarithm of a probability
+STEP = 1e-4  # absolute error of the logarithm of a bound on a probability
 
 
 def gaussian_tradeoff(mu: float) -> Tradeoff:
@@ -228,7 +232,7 @@ def curve_tradeoff(points: Sequence[tuple[float, float]]) -> Tradeoff:
 def least_mass(
     tradeoff: Tradeoff, examples: int, guesses: int, right: int, chance: float
 ) -> float:
-    """Return the least total mass if ``right`` or more guesses are right with probability ``chance``.
+    """Return the least total probability mass if at least ``right`` guesses are right with probability ``chance``.
 
     A result above 1 shows that no distribution has this probability.
     """
@@ -268,7 +272,7 @@ def chance_under(tradeoff: Tradeoff, examples: int, guesses: int, right: int) ->
     return math.exp(high)
 
 
-# largest epsilon and mu; no run with at most a million examples shows more
+# largest epsilon and mu; a run with at most a million examples cannot show a larger one
 MAX_PARAMETER = 64.0
 
 ROUNDING_FACTOR = 1.0 + 1e-9  # covers the rounding errors of probabilities
@@ -311,7 +315,7 @@ def one_run_epsilon(
             curve_tradeoff([(epsilon, delta)]), examples, guesses, right, level
         ):
             return True
-        # second, because it takes longer
+        # the second test, because it takes longer
         return one_run_chance(examples, guesses, right, epsilon, delta) <= level
 
     return largest_refuted(is_refuted, MAX_PARAMETER)

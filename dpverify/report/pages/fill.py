@@ -32,7 +32,7 @@ from dpverify.report.statements import correction_block, statement_block
 from dpverify.report.typesetting import typeset
 from dpverify.report.words import status_label
 
-ONSET = {  # columns of a figure that form a table, and their heads
+ONSET = {  # columns of a figure that form the table of an onset, and their headings
     "cell-d": "$`d`$",
     "cell-epsilon": r"$`\epsilon`$",
     "cell-delta": r"$`\delta`$",
@@ -43,7 +43,7 @@ ONSET = {  # columns of a figure that form a table, and their heads
     "cell-needed": "corrected, the noise needed",
 }
 
-# lower bounds of the values whose upper bounds are the last column of ``ONSET``
+# column of lower bounds; the last column of ``ONSET`` has the upper bounds
 LOWER_BOUND = "cell-least"
 
 
@@ -52,7 +52,7 @@ class MissingError(LookupError):
 
 
 class Filler:
-    """The functions that the templates of one paper's chapters may call, evaluated on its results."""
+    """The functions that the templates of one paper's chapters may call, evaluated on the results of a run."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Filler:
         }
 
     def about(self, text: str) -> list[Result]:
-        """Return the results of a claim for all readings that agree with the choices in a reference."""
+        """Return the results of a referenced claim, for all readings that agree with the choices in the reference."""
         claim, reading = reference(text)
         return [
             r
@@ -181,7 +181,7 @@ def _amendment(result: Result) -> AmendmentResult:
 
 
 def _finding(result: Result, words: str) -> str:
-    """Return the first finding that contains some words."""
+    """Return the first finding that contains the given words."""
     finding_text = next(
         (finding for finding in result.findings if words in finding), ""
     )
@@ -227,7 +227,7 @@ def _onset(result: Result, figure: str) -> str:
 
 
 def _rounded(value: float) -> str:
-    """Return a number with two digits, and with a power of ten if it is large."""
+    """Return a number with two significant digits, and with a power of ten from 10,000 on."""
     if value < 1e4:
         return show_float(float(f"{value:.2g}"))
     mantissa, _, exponent = f"{value:.1e}".partition("e")
@@ -235,7 +235,7 @@ def _rounded(value: float) -> str:
 
 
 def _check_messages(results: Sequence[Result], pattern: str) -> str:
-    """Return the distinct messages of the checks whose names match a pattern, without checks that were not run."""
+    """Return the distinct messages of the checks that were run and whose names match a pattern."""
     lines: dict[str, list[str]] = {}
     for result in results:
         amended = result.amendment.checks if result.amendment is not None else []
@@ -361,5 +361,5 @@ def _passage(passage: Passage, filler: Filler) -> Iterator[str]:
 
 
 def _with_cell_filters(template: str) -> str:
-    """Return a template in which calls in rows of tables have the filter ``cell``, so that they cannot end the cell."""
+    """Apply the filter ``cell`` to calls in rows of tables, so that their output stays inside one cell."""
     return _ROW.sub(lambda row: row[0].replace("}}", "| cell }}"), template)

@@ -1,6 +1,6 @@
 """Places of a certificate, and the trace of the links that are written there.
 
-A place is a scope of the checker, with the list to which its facts are written.
+A place is a scope of the checker, with the list to which its facts are written (:class:`FactList`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ExpressionProof(k.Proof):  # type: ignore[misc]  # the checker has no type
 
 
 class FactList:
-    """A scope, and the list to which its facts are written."""
+    """A place: a scope of the checker, and the list to which its facts are written."""
 
     def __init__(
         self,
@@ -38,13 +38,14 @@ class FactList:
         self.unused = unused  # facts that searches do not use
         self.items = items
         self._scope = scope
-        self.stale = False
-        self.version = 0
+        self.stale = False  # whether the scope must be refreshed before its next use
+        self.version = 0  # number of facts learned at this place
         self.points = list(points)
-        self.refusal = ""
+        self.refusal = ""  # why the checker refused the last refused fact
+        # goals without a proof: depth of the search, and number of facts at that time
         self.failed: dict[Any, tuple[int, int]] = {}
         self.prepared: set[Expr] = set()
-        self.busy: set[Any] = set()
+        self.busy: set[Any] = set()  # goals that are being proved
         self.ranges: dict[Any, InRange] = {}
         self.cache: tuple[tuple[Any, int], dict[Hashable, Any]] = (None, 0), {}
 
@@ -57,7 +58,7 @@ class FactList:
         return self._scope
 
     def cached(self, compute: Callable[..., Any], *arguments: Hashable) -> Any:
-        """Return the cached result of a function, as long as no fact has been added since."""
+        """Return the result of a function, cached until a fact is added."""
         now = self.scope, len(self.scope.facts)
         if now != self.cache[0]:
             self.cache = now, {}
@@ -111,7 +112,7 @@ class FactList:
         self.version += 1
 
     def versions(self) -> tuple[int, ...]:
-        """Return numbers that change when facts are learned at this place or around it."""
+        """Return numbers that change when facts are learned at this place or at an enclosing place."""
         return (self.version,)
 
     def form(self, expr: Expr) -> Form:
@@ -119,7 +120,7 @@ class FactList:
         return self.scope.form(expr)
 
     def inside(self, length: Any) -> InRange:
-        """Return the place of an index that runs over 0, 1, ..., length."""
+        """Return the place inside the range of an index that runs over 0, 1, ..., length."""
         key = self.scope.range_key(length)
         if key not in self.ranges:
             self.ranges[key] = InRange(self, length)
@@ -154,7 +155,7 @@ class FactList:
         self.note_fact((relation, claim))
 
     def is_refuted(self, expr: Expr, strict: bool) -> bool:
-        """Test whether an expression is negative at one of the points (not positive, if ``strict``)."""
+        """Test whether an expression is negative at a point (not positive, if ``strict``), beyond rounding errors."""
         for point in self.points:
             value = value_of(expr, point)
             if value is None:
@@ -192,18 +193,18 @@ class InRange(FactList):
 
     @property
     def scope(self) -> Any:
-        """The checker's scope, renewed after new facts outside."""
+        """The checker's scope, renewed if facts were learned at an enclosing place."""
         if self.outer_versions != self.outer.versions():
             self._scope = self.outer.scope.inside(self.length)
             self.outer_versions = self.outer.versions()
         return super().scope
 
     def versions(self) -> tuple[int, ...]:
-        """Return numbers that change when facts are learned at this place or around it."""
+        """Return numbers that change when facts are learned at this place or at an enclosing place."""
         return (self.version, *self.outer.versions())
 
     def note_fact(self, fact: Any) -> None:
-        """Notify the places around, where sums may have become simpler."""
+        """Notify the enclosing places, where sums may have become simpler."""
         super().note_fact(fact)
         outer = self.outer
         self._add_range_fact(outer, fact)
@@ -215,7 +216,7 @@ class InRange(FactList):
             outer._add_range_fact(outer.outer, ("within", self.length, fact))
 
     def current_list(self) -> list[Any]:
-        """Return a list of facts at the end of the list outside."""
+        """Return the list of facts of this range, which ends the enclosing list; begin a new one after another item."""
         outer = self.outer.current_list()
         if self.item is None or not outer or outer[-1] is not self.item:
             self.item = {"within": self.length, "facts": []}
@@ -229,7 +230,7 @@ Path = tuple[int, ...]
 
 
 class NoCertificateError(Exception):
-    """A derivation or one of its steps has no certificate. The text says why.
+    """A derivation or one of its steps has no certificate. The message gives the reason.
 
     ``path`` is the place of the link that fails, and ``problem`` the text without the numbers of links.
     """
@@ -252,11 +253,11 @@ class Origin:
 
 @dataclass
 class Trace:
-    """The links of a chain that were written, and why a link was not."""
+    """The links of a chain that were written, and the reasons why other links were not."""
 
     proved: set[Path] = field(default_factory=set)
     problems: dict[Path, str] = field(default_factory=dict)
 
     def is_proved(self, path: Path) -> bool:
-        """Test whether a link was written wherever it was needed."""
+        """Test whether a link was written at every place where it was needed."""
         return path in self.proved and path not in self.problems

@@ -1,6 +1,7 @@
 """Definitions and facts of a paper as premises, and formulas of measured quantities.
 
-The formulas come from the records and are never typed. A claim's measured quantity is replaced by its definition.
+The formulas come from the records and are never typed by hand. A claim's measured quantity is replaced by its
+definition.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class GlossaryPremise(Premise):
 
     meaning: Meaning = field(kw_only=True)
     names: frozenset[str] = field(default=frozenset(), kw_only=True)
-    # expressions substituted for its letters
+    # expressions substituted for the letters of the record
     where: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     @property
@@ -145,7 +146,7 @@ def _premise(
 
 
 def fixed_names(statement: Statement, *sides: Any) -> frozenset[str]:
-    """Return the functions in expressions and in their definitions, and the letters that these do not show.
+    """Return the functions in expressions and their definitions, and the letters that only these definitions contain.
 
     For example, ``momentum(t)`` depends on a weight alpha. A premise about ``momentum`` is only for this alpha.
     """
@@ -194,7 +195,7 @@ def fixed_names(statement: Statement, *sides: Any) -> frozenset[str]:
 
 
 def hidden_letters(statement: Statement) -> tuple[dict[str, Any], list[Any]]:
-    """Return the letters that only the definitions of a statement's functions contain, and their domains there."""
+    """Return the letters that only the definitions of a statement's functions contain, and the conditions on them."""
     sides = [side for side in sympy_sides(statement) if side is not None]
     names = fixed_names(statement, *sides) - statement.domains.keys()
     letters: dict[str, Any] = {}
@@ -226,7 +227,7 @@ class QuantityFormula:
     """The formula of a claim's quantity, in the claim's letters."""
 
     formula: Any
-    # letters that it introduces, by name; the claim is for all their values
+    # letters that the definition introduces, by name; the claim is for all their values
     letters: dict[str, Any]
     conditions: tuple[Any, ...]  # conditions on these letters
     obstacle: str = ""  # why the definition does not cover the claim
@@ -236,7 +237,8 @@ def expand_definition(statement: Statement) -> Statement:
     """Return the statement with symbols replaced by their formulas in the definition of its quantity, such as a norm.
 
     The letters in these formulas become letters of the statement, and the definition's conditions on them become
-    conditions of the statement. A `DerivationError` is raised unless such letters are proved to exist.
+    conditions of the statement. A `DerivationError` is raised unless values that satisfy these conditions are proved to
+    exist.
     """
     meaning = (
         None if statement.quantity is None else statement.definition(statement.quantity)
@@ -356,7 +358,7 @@ def quantity_formula(
 
 
 def unguarded(expr: Any, granted: Facts) -> Any:
-    """Return the expression without the guard against an empty range at every sum that is proven to need none."""
+    """Remove the guard against an empty range from each sum for which the facts prove that it is not needed."""
     if not expr.has(sympy.Piecewise):
         return expr
     if isinstance(expr, sympy.Sum) and len(expr.limits) == 1:

@@ -1,8 +1,8 @@
 """Integers in derivations: premises by induction, and statements in the quotient and remainder of an integer.
 
-An induction proves a premise for all integers from a start on, or up to a last one, by two ordinary derivations. The
-base leads from one side to the other at the start, and the step does so at letter + 1. Only the step may use the
-hypothesis.
+An induction proves a premise for all integers from a start on, or from a start to a last integer, by two ordinary
+derivations. The base leads from the left to the right side of the premise at the start, and the step does so at
+letter + 1. Only the step may use the hypothesis.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from dpverify.symbolic.rules.base import Condition, Holds, Instance, IsInteger
 
 @dataclass(frozen=True)
 class Hypothesis(Premise):
-    """The conclusion of an induction at the letter itself. Only the step may use it."""
+    """The hypothesis of an induction: its conclusion at the letter itself. Only the step may use it."""
 
     letter: Any = field(kw_only=True)  # the integer of the induction
-    # It is assumed for all values of these letters.
+    # letters; the hypothesis is assumed for all their values
     universal_letters: tuple[str, ...] = field(default=(), kw_only=True)
 
     def instance(self, where: Mapping[str, Any]) -> Instance:
@@ -71,7 +71,7 @@ class Induction(Premise):
     base: Derivation = field(kw_only=True)
     step: Derivation = field(kw_only=True)
     hypothesis: Hypothesis = field(kw_only=True)
-    # upper bound of the letter, if any
+    # the condition that bounds the letter from above, if any
     upper: tuple[Any, ...] = field(default=(), kw_only=True)
 
     @property
@@ -174,7 +174,7 @@ def _check_letter(hypothesis: Hypothesis, letter: Any, start: Any) -> None:
 
 
 def _upper(hypothesis: Hypothesis, last: Any) -> tuple[Any, ...]:
-    """Return the upper bound of the letter, if any. It is the same number at every use of the hypothesis."""
+    """Return the condition that bounds the letter from above, if any. The bound is the same at every use."""
     if last is None:
         return ()
     if names_of(last) & {hypothesis.letter.name, *hypothesis.universal_letters}:
@@ -210,8 +210,8 @@ def _check_assumptions(
 ) -> None:
     """Check what the base and the step assume.
 
-    The base assumes nothing about the letter, and the step only its range. Values of ``universal_letters`` meet all
-    other assumptions.
+    The base may assume nothing about the letter, and the step only its range. The hypothesis must have each granted
+    assumption about ``universal_letters`` as a condition, and no premise of the step may fix these letters.
     """
     letter = hypothesis.letter
     facts = Facts().assume(granted)
@@ -238,9 +238,10 @@ def _check_assumptions(
 
 
 def divided(statement: Statement, division: Division | None) -> Statement:
-    """Replace a letter by its quotient and remainder. Then ``floor(letter/divisor)`` is the quotient.
+    """Replace a letter by ``quotient*divisor + remainder`` in a statement; return it unchanged without a division.
 
-    A DerivationError is raised unless every value of the letter is proven to have this form.
+    If the remainder starts at 0, ``floor(letter/divisor)`` and ``mod(letter, divisor)`` are replaced too. A
+    DerivationError is raised unless every value of the letter is proved to have this form.
     """
     if division is None:
         return statement
@@ -289,7 +290,7 @@ def divided(statement: Statement, division: Division | None) -> Statement:
 
 
 def _check_division(statement: Statement, division: Division) -> None:
-    """Raise an error if the divisor may be below 1, the letter may be too small, or the new names are in use."""
+    """Raise an error if a new name is in use, a letter is not an integer, or one of the letters may be too small."""
     letter = division.letter
     divisor = division.divisor
     symbols = sympy_symbols(statement)

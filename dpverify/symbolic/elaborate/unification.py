@@ -1,7 +1,7 @@
-"""Find where two expressions differ, and for which values of a rule's letters a side is a given expression.
+"""Find where two expressions differ, and for which values of its letters a side of a rule is a given expression.
 
 A difference is a pair of different parts with the expression around them. Differences are listed from the innermost
-pair to the whole.
+pair to the whole expressions.
 """
 
 from __future__ import annotations
@@ -121,16 +121,16 @@ def _with_argument(expr: Any, place: int, part: Any) -> Any:
 Where = Mapping[str, Any]
 
 _MOST_PARTS = 6  # largest number of terms or factors of which all subsets are tried
-_MOST_OPERATIONS = 60
+_MOST_OPERATIONS = 60  # largest difference that is expanded to test whether it is 0
 _HALF = sympy.Rational(1, 2)
 
 
 def unify(
     pattern: Any, expr: Any, where: Where, letters: frozenset[str]
 ) -> Iterator[Where]:
-    """Yield values of the letters, in addition to those in ``where``, for which a pattern is an expression.
+    """Yield ``where`` with values of the other letters for which a pattern equals an expression.
 
-    The pattern is then equal to the expression, by its form or by arithmetic. The certificate checks this.
+    They are equal by their form or by arithmetic. The certificate checks this.
     """
     expr = sympy.sympify(expr)
     if pattern.is_Symbol and pattern.name in letters and pattern.name not in where:
@@ -180,7 +180,7 @@ def _unify_sum(
     index, *ends = pattern.limits[0]
     expr_index, *expr_ends = expr.limits[0]
     body = expr.function
-    if expr_index.name in letters:  # the same name means two things
+    if expr_index.name in letters:  # the index has the name of a letter of the rule
         expr_index = sympy.Dummy("index", integer=True)
         body = body.xreplace({expr.limits[0][0]: expr_index})
     term = pattern.function.xreplace({index: expr_index})
@@ -192,7 +192,7 @@ def _unify_sum(
 def _unify_operation(
     pattern: Any, expr: Any, where: Where, letters: frozenset[str]
 ) -> Iterator[Where]:
-    """Remove the known operands of a sum or product, and distribute the remaining parts among the unknown operands."""
+    """Remove the operands without unknown letters from a sum or product, and distribute its parts among the others."""
     known = [
         operand for operand in pattern.args if _names(operand) & letters <= where.keys()
     ]
@@ -225,7 +225,7 @@ def _unify_power(
     pattern: Any, expr: Any, where: Where, letters: frozenset[str]
 ) -> Iterator[Where]:
     base, exponent = pattern.args
-    whole = sympy.powsimp(expr) if expr.is_Mul else expr  # 2*2**n is a power, too
+    whole = sympy.powsimp(expr) if expr.is_Mul else expr  # 2*2**n is also a power
     if whole.is_Pow:
         yield from _unify_pairs(
             [(exponent, whole.exp), (base, whole.base)], where, letters

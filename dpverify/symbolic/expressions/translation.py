@@ -1,6 +1,8 @@
 """Conversion of formula trees and statements to sympy expressions.
 
-The assumptions of symbols come from their domains. Empty sums, log2, bits and remainders need special care.
+The assumptions of symbols come from their domains. Sums that may be empty and remainders by 0 have
+conversions of their own, because sympy treats them differently. log2, bits, norms and some other functions are classes
+of ``functions``.
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def to_sympy(node: Formula, symbols: Mapping[str, Any], *, guards: bool = True) -> Any:
-    """Build a formula's sympy expression. ``symbols`` maps its free names. Unknown functions stay undefined.
+    """Build a formula's sympy expression. ``symbols`` maps its free names. Functions not in FUNCTIONS stay undefined.
 
     With ``guards``, a sum that may be empty becomes a Piecewise that is 0 if the sum is empty. Derivations treat empty
     sums as 0 with or without guards.

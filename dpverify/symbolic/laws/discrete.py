@@ -18,7 +18,7 @@ from dpverify.symbolic.exact.numbers import (
 )
 from dpverify.symbolic.laws.components import Component, LogDensity, around
 
-_PARTS_OF_A_TERM = 4
+_PARTS_OF_A_TERM = 4  # units of work charged for a term of a sum
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class DiscreteNormal(OnIntegers):
         )
 
     def reach(self, bits: int) -> tuple[arb, arb]:
-        """Return the ends. The tail from i on is at most that of a normal law from i - 1 on."""
+        """Return the ends. The tail from i on is at most the tail of a normal law from i - 1 on."""
         return around(
             self.mean, to_ball(self.scale) * (2 * bits * arb.const_log2()).sqrt() + 2
         )
@@ -79,7 +79,7 @@ class DiscreteLaplace(OnIntegers):
         return LogDensity(weight - slope * self.mean, slope, ZERO, self.scale, side)
 
     def reach(self, bits: int) -> tuple[arb, arb]:
-        """Return the ends, by the tail, which is below ``exp(-i/b)``."""
+        """Return the ends. The tail from i on is below ``exp(-i/b)``."""
         return around(self.mean, to_ball(self.scale) * bits * arb.const_log2() + 2)
 
 
@@ -97,7 +97,7 @@ class Finite(Component):
         return (min(self.points), max(self.points))
 
     def quadratic(self, x: arb) -> LogDensity | None:
-        """Return None, since no mass lies outside of the points."""
+        """Return None: a finite law has no mass outside of its points."""
         return None
 
     def mass(self, point: fmpq) -> Value:
@@ -159,7 +159,7 @@ def _exact(place: Value) -> fmpq:
 
 
 def whole(x: arb) -> int:
-    """Return the integer of an exact ball."""
+    """Return the only integer in a ball; raise UndecidedError unless there is exactly one."""
     value = x.unique_fmpz()
     if value is None:
         raise UndecidedError(f"the integer {x}.")

@@ -7,8 +7,8 @@ law of their sum is a product of polynomials.
 
 **From above**, each output whose loss is between two points of the grid is split
 between them such that its probabilities under P and Q stay the same (connecting the
-dots: Doroshenko et al. 2022). This does not decrease the expectation of a convex
-function.
+dots: Doroshenko et al. 2022). This does not decrease the expectation of a function that
+is convex in ``exp(-L)``.
 
 **From below**, outputs are merged until the ratio of their probabilities is a point of
 the grid. The merged output is a function of the output, so no divergence increases.
@@ -30,13 +30,13 @@ from dpverify.symbolic.exact.numbers import UnsupportedError, WorkLimitError, sp
 from dpverify.symbolic.laws.discrete import whole
 
 MASS_BITS = 96  # bits of a probability
-# a tail of less than 2**-TAIL_BITS is moved to one point after each product
+# tails of less than 2**-TAIL_BITS are removed from a grid
 TAIL_BITS = 72
 # a loss within TOLERANCE*width of a point of the grid counts as that point
 TOLERANCE = arb(2) ** -60
 MOST_POINTS = 1 << 20
 TOTAL_MASS = 1 << MASS_BITS
-# up to this number of losses, LARGEST_COUNT grids are tried as a common grid
+# up to this number of losses, LARGEST_COUNT grids are tried as a common grid, else two
 FEW_LOSSES = 8
 LARGEST_COUNT = 64  # largest number of points of a common grid up to the smallest loss
 MOST_COMMON = 10_000  # largest number of points of a common grid up to the largest loss
@@ -46,7 +46,7 @@ MOST_DEVIATIONS = 2000  # largest number of deviations from 0 to the largest los
 
 
 class Atom(NamedTuple):
-    """Probabilities of an event under both laws, and exact bounds of the log ratio on it."""
+    """Probabilities of an event under both laws, and exact bounds on the log ratio of the laws on this event."""
 
     mass: arb
     other_mass: arb
@@ -108,7 +108,7 @@ def _shifted(value: int, is_upper: bool) -> int:
 
 
 def _trimmed(start: int, masses: list[int], infinite: int, is_upper: bool) -> Grid:
-    """Return a grid with light tails moved: upwards for an upper bound, downwards for a lower one."""
+    """Return a grid without light tails: moved up for an upper bound, moved down or dropped for a lower bound."""
     room = 1 << (MASS_BITS - TAIL_BITS)
     low = sum(1 for total in accumulate(masses) if total < room)
     high = sum(1 for total in accumulate(reversed(masses)) if total < room)
@@ -167,7 +167,7 @@ def lower_grid(atoms: Iterable[Atom], width: arb) -> Grid:
 
 
 class _Pool:
-    """Merges outputs of increasing losses until the ratio of their probabilities is a point of the grid."""
+    """Merges outputs in the order of their losses until the log ratio of the merged output is a point of the grid."""
 
     def __init__(self, width: arb) -> None:
         self.width = width
@@ -177,7 +177,7 @@ class _Pool:
         self.target = 0
 
     def add(self, mass: arb, other: arb) -> None:
-        """Add an output: first the part that lifts the pool to its target, then the remaining part to a new pool."""
+        """Add an output. A part of it lifts the pool to its target, and the remaining part starts a new pool."""
         if self.mass > 0:
             share = self._share(mass, other)
             if share is None and mass <= LARGEST_RATIO * self.mass:
@@ -202,7 +202,7 @@ class _Pool:
             self.release()
 
     def _share(self, mass: arb, other: arb) -> arb | None:
-        """Return the fraction of an output that lifts the pool to its target, or None if the whole output does not."""
+        """Return the fraction of an output that lifts the pool to its target, or None if all of it is not enough."""
         ratio = (self.target * self.width).exp()
         room = mass - ratio * other
         if not room > 0:
@@ -352,7 +352,8 @@ def grid_width(
 ) -> arb:
     """Return the width of a grid for losses with probabilities.
 
-    If a common grid of all losses is found, its width is used, otherwise a fraction of the deviation of the loss.
+    If all losses are found to lie on a common grid, this is its width. Otherwise it is a fraction of the standard
+    deviation of the loss.
     """
     largest = max((abs(loss).mid() for loss, _ in losses), key=arb.mid, default=arb(0))
     if largest == 0:

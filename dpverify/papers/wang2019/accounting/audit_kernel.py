@@ -1,7 +1,8 @@
 """DP-SRM's kernel on the data set that attains the accountant's lower bound, for ``dpverify audit dp-srm``.
 
 Gradients are clipped. The gradient of one example grows in one direction at each step, so the gradient and its change
-are clipped to full length. All other examples, and the one that replaces it, have the opposite direction.
+are clipped to full length. The gradients of all other examples, and of the example that replaces this one, have the
+opposite direction.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from dpverify.privacy.batches import batch_epsilon, log_ratio_of, opposed
 from dpverify.privacy.participation import Bounds
 
 RUN = BatchRun("recursive", 4, 4, 2, 2, 0.25, 0.5, 1.0)
-NOISE = 2.0  # k; the noise of a step, over the sensitivity of a batch, is 1
+NOISE = 2.0  # k; the noise of a step divided by the sensitivity of a batch is then 1
 DESCRIPTION = f"{RUN.steps} steps of Algorithm 1 on a worst case, clipped, n = {RUN.examples}, b = {RUN.batch}"
 
 
 class FullLength:
-    """Examples whose clipped gradients and changes have full length, with signs ``signs`` of shape (n,)."""
+    """Worst-case gradients. After clipping, gradients and changes have full length and the ``signs``, shape (n,)."""
 
     def __init__(self, signs: Vector) -> None:
         self._signs = signs
@@ -40,7 +41,7 @@ class FullLength:
 
 
 def datasets() -> tuple[Vector, Vector]:
-    """Return the signs of the examples of two neighbours: all examples alike, and one against the others."""
+    """Return the signs of the examples of two neighbours: all signs equal, and one sign opposite to all others."""
     return opposed(RUN.examples)
 
 
@@ -70,7 +71,7 @@ def mechanism(signs: Vector, rng: Generator, size: int) -> Matrix:
 
 
 def log_ratio(outputs: Matrix) -> Vector:
-    """Return the logarithm of the likelihood of the second data set over that of the first, a sum over steps."""
+    """Return the log of the likelihood ratio of the second data set over the first, summed over steps."""
     return log_ratio_of(
         (outputs + RUN.length) * RUN.batch / (2.0 * RUN.length), RUN.steps_at(NOISE)[-1]
     )

@@ -1,6 +1,6 @@
 """Rules for the sampling error of the momentum: its cross terms, its size on ridges, and its size on a flat loss.
 
-The cross terms are those of two steps of one epoch. The ridges are the examples of ``permutation_bounds``.
+The cross terms are those of two steps of one epoch. ``permutation_bounds`` defines the ridges.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def steps_of_one_epoch(_: Budget) -> Iterable[dict[str, Any]]:
 
 
 def cross_fresh(point: Point, strict: bool, factor: Fraction = Fraction(1)) -> Outcome:
-    """Test the mean of c_i c_j <A_i, A_j> over all orders of N centred numbers with the mean square ``own``."""
+    """Test the mean of c_i c_j <A_i, A_j> over all orders of N centred gradients on a line with mean square ``own``."""
     n, i, j, t = (int(point[name]) for name in ("N", "i", "j", "t"))
     plain = [Fraction(2 * k - (n - 1)) for k in range(n)]
     square = sum((a * a for a in plain), Fraction(0)) / n
@@ -73,7 +73,7 @@ def ridge_steps(_: Budget) -> Iterable[dict[str, Any]]:
 
 
 def cross_once(point: Point, statement: Statement, times: float = 1.0) -> Outcome:
-    """Compare the product of two steps of a later epoch with its bound, on ridges."""
+    """Test whether the cross term of two steps of a later epoch is negative, on ridges."""
     n = int(point["N"])
     late = int(point["late"])
     alpha = float(point["alpha"])
@@ -93,7 +93,7 @@ def cross_once(point: Point, statement: Statement, times: float = 1.0) -> Outcom
 
 
 def runs_on_ridges(_: Budget) -> Iterable[dict[str, Any]]:
-    """Return sizes, momentum weights and thresholds at which the aligned gradients have the largest weight."""
+    """Return sizes and momentum weights, with the thresholds at which the aligned gradients have the largest weight."""
     rows = (
         (8, "1/2", 3),
         (16, "2/5", 4),
