@@ -42,7 +42,7 @@ MEETS = {
 CHECKS = PaperChecks("tran2022", __name__, MEETS)
 
 Terms = Sequence[Order]
-# Planted faults: the claim is smaller by this factor
+# planted faults: the claim is multiplied by this factor, which makes it too small
 LESS_N = order("-1/100", 0, 0)
 LESS_D = order(0, -2, 0)
 
@@ -50,7 +50,7 @@ EDGES = (
     "both sides are monomials in N, d and epsilon up to constants and logarithms, from both sides, so the edges of the "
     "cone of the statement's conditions decide (NOTES_run_time.md)"
 )
-MODEST: Vector = (Fraction(0), Fraction(0), Fraction(-1))  # epsilon <= 1, tried first
+MODEST: Vector = (Fraction(0), Fraction(0), Fraction(-1))  # face of epsilon <= 1
 
 
 class Claimed(NamedTuple):
@@ -61,14 +61,15 @@ class Claimed(NamedTuple):
     printed: Terms  # largest cost according to the paper
     # if every direction refutes the claim: a factor that makes the claim true
     true: Order | None = None
-    # cost up to a constant on both sides; empty if nothing is corrected
+    # cost according to the correction, which bounds it from both sides; empty if there
+    # is no correction
     corrected: Terms = ()
-    logs: bool = False  # whether logarithms matter: O instead of O~
+    logs: bool = False  # whether logarithms count, as in O; O~ hides them
     epochs: bool = False  # whether the cost is known only for T >= 4N
 
 
 def _faces(claimed: Claimed, statement: Statement) -> list[Vector]:
-    """Return the faces of the cone of a statement's conditions, and those of the region in which the cost is known."""
+    """Return the faces of the cone of a statement's conditions, and the face of the region where the cost is known."""
     return [
         *cone(statement),
         *([orders.whole_epochs(claimed.steps)] if claimed.epochs else []),
@@ -76,7 +77,10 @@ def _faces(claimed: Claimed, statement: Statement) -> list[Vector]:
 
 
 def _directions(claimed: Claimed, statement: Statement) -> Iterable[dict[str, Any]]:
-    """Yield edges of the region, sums of them, and two plain directions: N = d, and the same with a falling epsilon."""
+    """Yield edges of the region and sums of edges, and two simple directions: N = d, with constant or falling epsilon.
+
+    Directions without growth of epsilon come first, so that counterexamples have epsilon <= 1 if possible.
+    """
     faces = _faces(claimed, statement)
     directions = orders.directions([*faces, MODEST])
     directions += [
@@ -116,7 +120,7 @@ def _asymptotic(
     *,
     extra_factor: Order | None = None,
 ) -> Outcome:
-    """Test whether the claim, times ``off``, holds along a direction; both sides are exponents of x."""
+    """Test whether the claim, times ``extra_factor``, holds along a direction; both sides are exponents of x."""
     direction = _direction(point)
     claim = claimed.printed if statement.variant == "printed" else claimed.corrected
     if extra_factor:
@@ -141,14 +145,14 @@ def _asymptotic(
 
 @dataclass(frozen=True)
 class OrdersCheck(RuleCheck):
-    """Compare orders along the directions in which the statement's own conditions hold."""
+    """Compare orders of growth along the directions in which the conditions of the statement hold."""
 
     claimed: Claimed = field(kw_only=True)
 
     reads_conditions: ClassVar[bool] = True
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Run the check along the edges of the statement's own cone."""
+        """Run the check along directions of the cone of the statement's conditions."""
         faces = _faces(self.claimed, context.statement)
         along = list(_directions(self.claimed, context.statement))
         cone_check = replace(
@@ -215,7 +219,7 @@ TIME = Claimed(  # Run time of section 5, in operations on numbers
     epochs=True,
 )
 
-SHORTER = TIME._replace(  # The correction's statement about the stream
+SHORTER = TIME._replace(  # Run time of the stream, which only the correction states
     counted=[orders.stream_order(orders.STEPS_OF_THEOREM_9)],
     printed=(),
     corrected=[order("7/3", "1/3", "4/3")],

@@ -1,4 +1,4 @@
-"""Check the parts of the estimate's error: their sizes on the worst known problems, and in the kernel's runs."""
+"""Check the parts of the estimate's error: their sizes on the worst known problems, and their sum in kernel runs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _lengths(_: Budget) -> Iterable[dict[str, int | Fraction | str]]:
 
 
 def _total_bound(parts: dict[str, ErrorPart]) -> Fraction:
-    """Return the bound on the whole mean square; gradients and changes of one batch may have the same direction."""
+    """Return the bound on the whole mean square. Sampling and drift of a batch may have the same direction."""
     sampling, drift = (math.sqrt(parts[name].bound) for name in ("sampling", "drift"))
     return parts["start"].bound + Fraction(sampling + drift) ** 2 + parts["noise"].bound
 
@@ -57,7 +57,7 @@ def _total_bound(parts: dict[str, ErrorPart]) -> Fraction:
 def _within(
     factors: dict[str, Fraction] | None = None,
 ) -> Callable[[Point, Statement], Outcome]:
-    """Return the rule: for T steps the parts add up to note-error's left side, and none is above its own bound."""
+    """Return a rule: the bounds of T steps sum to the left side of note-error, and the last parts are within bounds."""
 
     def is_satisfied(point: Point, statement: Statement) -> Outcome:
         T = int(point["T"])
@@ -78,7 +78,7 @@ def _within(
 
 
 def error_figure() -> dict[str, dict[str, list[float]]]:
-    """Return the columns of "estimate-error-parts": root mean squares of the parts per step, attained and bounded."""
+    """Return the columns of "estimate-error-parts": the root mean square of each part at each step, and its bound."""
     parts_by_step = [error_parts(t, RUN) for t in range(1, STEPS)]
     columns = {"x": [float(t) for t in range(1, STEPS)]}
     for name in PARTS:
@@ -102,7 +102,7 @@ def error_figure() -> dict[str, dict[str, list[float]]]:
 # ---- the kernel
 
 Gradients = Callable[[Vector, Indices], Matrix]
-# slope of the mean loss, and distance of the examples' slopes from it
+# slope of the mean loss, and largest distance of an example's slope from it
 SLOPE = 0.5
 TEETH = 0.5
 
@@ -115,7 +115,7 @@ def _alternating(w: Vector, batch: Indices) -> Matrix:
 
 
 def _zigzag(w: Vector, batch: Indices) -> Matrix:
-    """Return SLOPE plus or minus, in alternation, a zigzag gradient in [-1/2, 1/2] with curvature 1."""
+    """Return gradients SLOPE + z and SLOPE - z in alternation; z is a zigzag in [-1/2, 1/2] with slopes 1 and -1."""
     rows = np.zeros((len(batch), len(w)))
     rows[:, 0] = SLOPE + (1.0 - 2.0 * (batch % 2)) * (
         abs(w[0] % (4 * TEETH) - 2 * TEETH) - TEETH
@@ -131,11 +131,14 @@ def _split(
     size: str,
     fault: str = "",
 ) -> Outcome:
-    """Test whether a run's parts, from batches and noise, add up to the kernel's error and have the stated sizes."""
+    """Test whether the parts, computed from batches and noise, add up to the error of the kernel's estimate.
+
+    The gradients of the examples (or their changes, by ``size``) must also have the stated distance from their mean.
+    """
     del statement
     steps = int(point["T"])
     p = RUN
-    quiet = 0.0 if size == "changes" else 1.0  # noise could cut a step short
+    quiet = 0.0 if size == "changes" else 1.0  # noise could shorten a step
     std_0, std = (quiet * math.sqrt(value) for value in (p.variance_0, p.variance))
     gamma = float(p.gamma)
     zeta = float(p.zeta)

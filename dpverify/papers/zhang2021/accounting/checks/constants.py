@@ -1,4 +1,4 @@
-"""Check the amended Theorems 2.1 and 3.1: one c_2 for their region, by the proof's last line and by the accountant."""
+"""Check the constant c_2 of the amended Theorems 2.1 and 3.1, by the last line of the proof and by the accountant."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ WHY = (
     "these pieces cover all q in (0, 1]; T, epsilon and delta enter through the two conditions alone, by the argument "
     "at the head of zhang2021/accounting/constants.py"
 )
+# values of c_2 that the accountant refutes; planted faults
 TOO_SMALL: dict[Sampling, Fraction] = {
     "poisson": Fraction(17, 10),
     "batches": Fraction(17, 5),
@@ -50,7 +51,7 @@ def _rates(budget: Budget) -> Iterator[dict[str, Fraction]]:
 
 
 def _proved(constant: Fraction, sampling: Sampling) -> Rule:
-    """Return the rule that the proof gives the promised epsilon for every q of a piece."""
+    """Return a rule: the bound of the proof is at most the promised epsilon for every q of a piece."""
 
     def is_satisfied(point: Point, statement: Statement) -> Outcome:
         part = needed(constant, ball(point["from"]).union(ball(point["to"])), sampling)
@@ -65,7 +66,7 @@ def _proved(constant: Fraction, sampling: Sampling) -> Rule:
 
 
 def _settings(budget: Budget) -> Iterator[dict[str, Fraction]]:
-    """Yield the largest allowed epsilon and a tenth of it, with the fewest steps it allows, and 20 times as many."""
+    """Yield settings. epsilon is the largest allowed or a tenth of it, T the smallest allowed or 20 times as large."""
     rates = ["1", "1/10"]
     deltas = ["1/10", "1/10000000000"]
     if budget.name != "smoke":
@@ -87,7 +88,7 @@ def _settings(budget: Budget) -> Iterator[dict[str, Fraction]]:
 
 
 def _enough(constant: Fraction, sampling: Sampling) -> Rule:
-    """Return the rule that the accountant confirms delta at the promised epsilon, refutes it, or leaves it open."""
+    """Return a rule: the accountant confirms delta at the promised epsilon, refutes it, or leaves it undecided."""
 
     def is_satisfied(point: Point, statement: Statement) -> Outcome:
         q, epsilon, delta = (float(point[name]) for name in ("q", "epsilon", "delta"))
@@ -111,7 +112,7 @@ def _enough(constant: Fraction, sampling: Sampling) -> Rule:
 def _smallest_constants(
     constant: Fraction, sampling: Sampling, context: Context
 ) -> dict[str, dict[str, list[float]]]:
-    """Return the figure: the smallest c_2 at q = 1/10 and T = 30,000, within and beyond the constant's region."""
+    """Return the figure: the smallest c_2 at q = 1/10 and T = 30,000, inside and outside the region of the theorem."""
     if context.budget.name == "smoke":
         return {}
     rate = 0.1
