@@ -337,15 +337,16 @@ class PinItem(ClaimItem):
 
 def describe(job: Job, result: CheckResult) -> list[str]:
     """Return lines with all results of a check."""
-    lines = [
-        f"{job.label}: {result.status}. {result.message}",
-        f"found: {result.statistic}",
-    ]
+    lines = [f"{job.label}: {result.status}. {result.message}"]
+    if result.statistic:
+        lines.append(f"found: {result.statistic}")
+    if result.n:
+        lines.append(
+            f"n = {result.n}, alpha = {result.alpha:g}, power = {result.power:g}, detects {result.detects}"
+        )
+    region = f", region: {result.region}" if result.region else ""
     lines.append(
-        f"n = {result.n}, alpha = {result.alpha:g}, power = {result.power:g}, detects {result.detects}"
-    )
-    lines.append(
-        f"seed = {job.context.seed}, budget = {job.context.budget.name}, region: {result.region}"
+        f"seed = {job.context.seed}, budget = {job.context.budget.name}{region}"
     )
     for counterexample in result.counterexamples:
         point = ", ".join(

@@ -94,7 +94,7 @@ running = ""
 for line in sys.stdin:
     running = line.strip()
 if running:
-    print(f"pytest died while it ran {running}", file=sys.stderr)
+    print(f"pytest ended, by a crash or a signal, while it ran {running}", file=sys.stderr)
 """
 
 

@@ -50,10 +50,11 @@ UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 EXIT_CODES = """Exit codes:
   0    success
-  1    a pinned verdict is contradicted, our algebra and our code disagree, a
-       check raises an error or misses its planted fault, a proof is lost or
-       not accepted, an audit refutes a claim, or conform finds a fault or
-       cannot run a test
+  1    a pinned verdict is contradicted, a claim without a pin is refuted,
+       inconclusive or untested (if strict_pins is set), our algebra and our
+       code disagree, a check raises an error or misses its planted fault, a
+       proof is lost or not accepted, an audit refutes a claim, or conform
+       finds a fault or cannot run a test
   2    bad input, or output that cannot be written
   3    internal failure; DPVERIFY_TRACEBACK=1 prints the traceback
   130  interrupted; the results so far are written

@@ -34,7 +34,7 @@ INDENT = "  "
 MAX_LINES = 60
 LABEL = 10  # columns of a label before a short paragraph
 
-NO_RUN = "No run is recorded or stored. Run dpverify verify {claim} first."
+NO_RUN = "No run is recorded or stored. Run dpverify verify {claim}. A run with an error in a check is not stored."
 RECORDED = "recorded run"
 FURTHER_OPTIONS = "--full prints all findings, conditions and checks. --at evaluates both sides at a point."
 

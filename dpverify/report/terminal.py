@@ -226,7 +226,12 @@ def _confirmed(results: Sequence[Result]) -> str:
             else "no other pin is contradicted"
         )
         sentence = f"{undecided}; {remainder}"
-    return f"{sentence}, {weak} unconfirmed at this budget." if weak else f"{sentence}."
+    if weak:
+        sentence += f", {weak} unconfirmed at this budget"
+    unpinned = sum(result.unpinned for result in results)
+    if unpinned:
+        sentence += f"; {plural(unpinned, 'verdict')} to be recorded"
+    return f"{sentence}."
 
 
 def _first_counterexample(result: Result, listed: Container[str]) -> str:

@@ -111,7 +111,9 @@ def test_the_changelog_is_short_and_names_this_version() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     newest = text.split("\n## ")[1]
     assert newest.startswith(dpverify.__version__)
-    assert len(newest.splitlines()) <= CHANGELOG_LINES
+    assert len(newest.splitlines()) <= CHANGELOG_LINES, (
+        "extend or shorten a line of its area instead of adding one"
+    )
 
 
 def test_the_citation_agrees_with_the_project() -> None:

@@ -82,7 +82,10 @@ def run(
 def test_a_test_that_ends_the_process_is_named(name: str, tmp_path: Path) -> None:
     ended = run(tmp_path, f"{name} or test_that_ends")
     assert ended.returncode < 0
-    assert f"pytest died while it ran test_inner.py::{name}\n" in ended.stderr
+    assert (
+        f"pytest ended, by a crash or a signal, while it ran test_inner.py::{name}\n"
+        in ended.stderr
+    )
 
 
 def test_nothing_is_said_of_a_run_that_ends(tmp_path: Path) -> None:

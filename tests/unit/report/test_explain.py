@@ -83,7 +83,7 @@ def test_all_of_the_record_is_there() -> None:
         "ordering = fresh | once: how often the data are shuffled",
         "tran2022:proposition-18",
         "Both texts agree.",
-        "No run is recorded or stored. Run dpverify verify tran2022:lemma-12 first.",
+        "dpverify verify tran2022:lemma-12. A run with an error in a check is not stored.",
         "Not judged (untested).",
     ):
         assert part in text, part

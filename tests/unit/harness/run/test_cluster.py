@@ -64,7 +64,13 @@ class Running:
         }
         self._file = folder / "scheduler.json"
         self.scheduler = self._start(
-            "scheduler", "--port", "0", "--dashboard-address", "127.0.0.1:0"
+            "scheduler",
+            "--port",
+            "0",
+            "--dashboard-address",
+            "127.0.0.1:0",
+            "--idle-timeout",
+            "600s",
         )
         while not (self._file.exists() and self._file.read_text("utf-8").endswith("}")):
             assert self.scheduler.poll() is None
@@ -79,6 +85,8 @@ class Running:
             "1",
             "--no-nanny",
             "--no-dashboard",
+            "--death-timeout",  # also if the process of this test is killed
+            "60",
             "--dashboard-address",
             ":0",
         )
