@@ -185,10 +185,8 @@ class GroupError(ValueError):
 
     def __init__(self, name: str) -> None:
         near = get_close_matches(name, GROUPS, n=3, cutoff=0.5)
-        self.name, self.rule = (
-            name,
-            f"is not a group; {'near: ' if near else 'there are: '}{', '.join(near or GROUPS)}",
-        )
+        self.name = name
+        self.rule = f"is not a group; {'near: ' if near else 'there are: '}{', '.join(near or GROUPS)}"
         super().__init__(f"{name!r} {self.rule}")
 
 

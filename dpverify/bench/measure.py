@@ -62,7 +62,7 @@ class Measured:
 
 
 def measure_case(
-    case: BenchCase, *, seed: int = 0, rounds: int = 5, turn: int = 0
+    case: BenchCase, *, seed: int = 0, rounds: int = 5, pass_number: int = 0
 ) -> Measured:
     """Prepare a case and time its forms alternately, ``rounds`` times or as often as :data:`ROUND_BUDGET` allows."""
     forms = case.prepare(seed=seed, **case.parameters)
@@ -82,8 +82,8 @@ def measure_case(
     if case.limit_is_ours:
         often[YARDSTICK] = yardstick()
     with _no_garbage_collection():
-        _in_turns(often, case, rounds, turn, out.times)
-        if turn < FIRST_PASSES:
+        _in_turns(often, case, rounds, pass_number, out.times)
+        if pass_number < FIRST_PASSES:
             for name in case.sparse:
                 if name in ready:
                     _time(
@@ -103,7 +103,8 @@ def yardstick() -> Form:
     """Return a form that draws into a fixed array with numpy only."""
     import numpy as np
 
-    rng, out = np.random.Generator(np.random.SFC64(0)), np.empty(100_000)
+    rng = np.random.Generator(np.random.SFC64(0))
+    out = np.empty(100_000)
     return lambda: rng.standard_normal(out=out)
 
 
@@ -111,7 +112,7 @@ def _in_turns(
     forms: Mapping[str, Form],
     case: BenchCase,
     rounds: int,
-    turn: int,
+    pass_number: int,
     times_of: dict[str, FormTimes],
 ) -> None:
     """Time the forms round by round; their order rotates with the round and the pass."""
@@ -132,7 +133,7 @@ def _in_turns(
         rounds, case.rounds or rounds, int(ROUND_BUDGET / max(round_seconds, 1e-9))
     )
     for number in range(max(1, round_limit)):
-        shift = (turn + number) % max(len(names), 1)
+        shift = (pass_number + number) % max(len(names), 1)
         for name in names[shift:] + names[:shift]:
             _time(
                 forms[name], clock, calls[name], times_of.setdefault(name, FormTimes())
@@ -224,7 +225,7 @@ END_SECONDS = 10.0  # seconds in which a process must end after Ctrl-C
 
 
 def measure_afresh(
-    cases: Sequence[BenchCase], *, seed: int, rounds: int, turn: int
+    cases: Sequence[BenchCase], *, seed: int, rounds: int, pass_number: int
 ) -> Generator[Measured, None, None]:
     """Measure cases in order in a fresh process; if it dies, continue after the failed case in a new process."""
     remaining = list(cases)
@@ -232,7 +233,7 @@ def measure_afresh(
         context = get_context("spawn")
         receiver, sender = context.Pipe(duplex=False)
         process = context.Process(
-            target=_answer, args=(sender, tuple(remaining), seed, rounds, turn)
+            target=_answer, args=(sender, tuple(remaining), seed, rounds, pass_number)
         )
         process.start()
         sender.close()
@@ -262,7 +263,7 @@ def _answer(
     cases: Sequence[BenchCase],
     seed: int,
     rounds: int,
-    turn: int,
+    pass_number: int,
 ) -> None:
     """Measure the cases in the new process and send one message per case; discard what cases print."""
     os.environ.update(ONE_THREAD)  # before numpy is loaded
@@ -272,7 +273,9 @@ def _answer(
     try:
         for case in cases:
             try:
-                measured = measure_case(case, seed=seed, rounds=rounds, turn=turn)
+                measured = measure_case(
+                    case, seed=seed, rounds=rounds, pass_number=pass_number
+                )
             except Exception as error:  # noqa: BLE001  whatever a case raises is that case's failure, not the run's
                 measured = Measured(
                     error=f"{type(error).__name__}: {' '.join(str(error).split())}"[

@@ -35,22 +35,22 @@ class Watch:
 
     def __init__(self) -> None:
         self.load = load()
-        self._begin, self._all, self._own = (
-            perf_counter(),
-            _all_seconds(),
-            _own_seconds(),
-        )
+        self._begin = perf_counter()
+        self._machine_seconds = _machine_seconds()
+        self._process_seconds = _process_seconds()
 
     def seconds(self) -> float:
         """Return the seconds since the start."""
         return perf_counter() - self._begin
 
-    def others(self) -> float | None:
+    def load_by_others(self) -> float | None:
         """Return the mean number of cores kept busy by other processes since the start, or None if unknown."""
-        now = _all_seconds()
-        if now is None or self._all is None:
+        now = _machine_seconds()
+        if now is None or self._machine_seconds is None:
             return None
-        spent = now - self._all - (_own_seconds() - self._own)
+        spent = (
+            now - self._machine_seconds - (_process_seconds() - self._process_seconds)
+        )
         return round(max(spent, 0.0) / max(self.seconds(), 1e-9), 3)
 
 
@@ -85,13 +85,13 @@ def load() -> float:
     return 0.0
 
 
-def _own_seconds() -> float:
+def _process_seconds() -> float:
     """Return the processor seconds of this process and of its child processes that have ended."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 
 
-def _all_seconds() -> float | None:
+def _machine_seconds() -> float | None:
     """Return the busy processor seconds of the machine, including those stolen by a hypervisor, or None if unknown."""
     try:
         words = Path("/proc/stat").read_text().split("\n", 1)[0].split()
@@ -114,8 +114,9 @@ class Amount:
     rounds: int  # timings of a form per pass
 
 
-STANDARD, QUICK = Amount(11, 5), Amount(3, 3)
-"""With eleven passes per run, a comparison of all cases can detect changes even if times of both runs overlap."""
+STANDARD = Amount(11, 5)
+"""With eleven passes per run, a comparison of all cases can detect a change even if the times of two runs overlap."""
+QUICK = Amount(3, 3)
 
 
 # fields of cases and targets that records copy unchanged
@@ -142,7 +143,8 @@ class _Passes:
     case: BenchCase
     amount: Amount
     seed: int
-    found: list[Measured] = field(default_factory=list)
+    measurements: list[Measured] = field(default_factory=list)
+    reused: int = 0  # number of measurements that an earlier run stored
     error: str = ""  # error message; a case with an error is not measured again
     terms = ()
     parts = ()
@@ -158,8 +160,8 @@ class _Passes:
             f"bench {self.label} {dict(self.case.parameters)} {self.amount} {self.seed}"
         )
 
-    def due(self, turn: int) -> bool:
-        return not self.error and turn < (self.case.passes or turn + 1)
+    def is_due(self, pass_number: int) -> bool:
+        return not self.error and pass_number < (self.case.passes or pass_number + 1)
 
 
 def run(
@@ -188,9 +190,8 @@ def run(
         if store is None
         else BlockCache(store, cases, [_evidence()] * len(cases), fresh)
     )
-    earlier = 0
     try:
-        earlier = _measure(cases, amount, seed, progress or (lambda *_: None), cache)
+        _measure(cases, amount, seed, progress or (lambda *_: None), cache)
         if store is not None and not store.failure:
             store.drop(cases)
     except KeyboardInterrupt:
@@ -199,19 +200,19 @@ def run(
         case_record(
             passes_of_case.group,
             passes_of_case.case,
-            passes_of_case.found,
+            passes_of_case.measurements,
             passes_of_case.error,
         )
         for passes_of_case in cases
-        if passes_of_case.found or passes_of_case.error
+        if passes_of_case.measurements or passes_of_case.error
     ]
-    measured = {
+    measured_groups = {
         group.name: group.title
         for group in groups
         if any(record.group == group.name for record in records)
     }
     info = BenchInfo(
-        groups=list(measured),
+        groups=list(measured_groups),
         versions=versions(),
         commit=commit(),
         machine=machine(),
@@ -222,12 +223,12 @@ def run(
         quick=amount == QUICK,
         load_before=round(watch.load, 2),
         load_after=round(load(), 2),
-        others=watch.others(),
+        others=watch.load_by_others(),
         seconds=round(watch.seconds(), 1),
         interrupted=interrupted,
-        earlier=earlier,
+        earlier=sum(passes_of_case.reused for passes_of_case in cases),
     )
-    return Bench(runs=[info], groups=measured, cases=records)
+    return Bench(runs=[info], groups=measured_groups, cases=records)
 
 
 def _measure(
@@ -236,69 +237,64 @@ def _measure(
     seed: int,
     progress: Progress,
     cache: BlockCache | None,
-) -> int:
-    """Measure all passes that are not stored, and return the number of stored passes."""
+) -> None:
+    """Measure all passes that are not stored."""
     drawn = int(SeedSequence(seed).generate_state(1)[0])
     total = sum(
         min(amount.passes, passes_of_case.case.passes or amount.passes)
         for passes_of_case in cases
     )
-    finished_passes = (
-        {}
-        if cache is None
-        else {
-            passes_of_case.request_key: cache.stored_blocks(place)
-            for place, passes_of_case in enumerate(cases)
-        }
-    )
-    done = earlier = 0
-    for turn in range(amount.passes):
+    stored_passes = [
+        {} if cache is None else cache.stored_blocks(place)
+        for place in range(len(cases))
+    ]
+    done = 0
+    for pass_number in range(amount.passes):
         for group in dict.fromkeys(passes_of_case.group for passes_of_case in cases):
             due_cases = [
                 (place, passes_of_case)
                 for place, passes_of_case in enumerate(cases)
-                if passes_of_case.group == group and passes_of_case.due(turn)
+                if passes_of_case.group == group and passes_of_case.is_due(pass_number)
             ]
-            for _, passes_of_case in due_cases:
-                if turn in finished_passes.get(passes_of_case.request_key, {}):
-                    passes_of_case.found.append(
+            missing_cases = []
+            for place, passes_of_case in due_cases:
+                if pass_number in stored_passes[place]:
+                    passes_of_case.measurements.append(
                         msgspec.json.decode(
-                            finished_passes[passes_of_case.request_key][turn].part,
-                            type=Measured,
+                            stored_passes[place][pass_number].part, type=Measured
                         )
                     )
-                    done = done + 1
-                    earlier = earlier + 1
-            due_cases = [
-                (place, passes_of_case)
-                for place, passes_of_case in due_cases
-                if turn not in finished_passes.get(passes_of_case.request_key, {})
-            ]
+                    passes_of_case.reused += 1
+                    done += 1
+                else:
+                    missing_cases.append((place, passes_of_case))
             answers = measure_afresh(
-                [passes_of_case.case for _, passes_of_case in due_cases],
+                [passes_of_case.case for _, passes_of_case in missing_cases],
                 seed=drawn,
                 rounds=amount.rounds,
-                turn=turn,
+                pass_number=pass_number,
             )
             try:
-                for place, passes_of_case in due_cases:
+                for place, passes_of_case in missing_cases:
                     progress(
                         done,
                         total,
-                        f"pass {turn + 1} of {amount.passes}: {group}/{passes_of_case.case.name}",
+                        f"pass {pass_number + 1} of {amount.passes}: {group}/{passes_of_case.case.name}",
                     )
-                    outcome = next(answers)
-                    done, passes_of_case.error = done + 1, outcome.error
-                    passes_of_case.found += [] if outcome.error else [outcome]
-                    if cache is not None and not outcome.error:
+                    measured = next(answers)
+                    done += 1
+                    passes_of_case.error = measured.error
+                    if measured.error:
+                        continue
+                    passes_of_case.measurements.append(measured)
+                    if cache is not None:
                         cache.save(
                             place,
-                            turn,
-                            BlockOutcome(msgspec.json.encode(outcome).decode(), 0.0),
+                            pass_number,
+                            BlockOutcome(msgspec.json.encode(measured).decode(), 0.0),
                         )
             finally:
                 answers.close()  # ends the measuring process
-    return earlier
 
 
 def _evidence() -> str:
@@ -314,7 +310,7 @@ def case_record(
     targets = [
         TargetRecord(
             to=(target.to or case.limit) if target.kind == "ratio" else "",
-            **_same(target, TARGET_FIELDS),
+            **_copied_fields(target, TARGET_FIELDS),
         )
         for target in case.targets
     ]
@@ -324,11 +320,11 @@ def case_record(
         forms=[form for form in forms if form.missing or any(form.samples)],
         targets=targets,
         error=error,
-        **_same(case, CASE_FIELDS),
+        **_copied_fields(case, CASE_FIELDS),
     )
 
 
-def _same(source: object, names: Sequence[str]) -> dict[str, Any]:
+def _copied_fields(source: object, names: Sequence[str]) -> dict[str, Any]:
     return {name: getattr(source, name) for name in names}
 
 

@@ -63,7 +63,7 @@ def said_alike(
     groups: dict[object, list[Result]] = {}
     for result in results:
         amendment = result.amendment
-        mended: object = amendment and (
+        correction: object = amendment and (
             amendment.status,
             amendment.formula,
             amendment.statement,
@@ -71,7 +71,7 @@ def said_alike(
             *_without_reading(amendment.display),
         )
         if briefly:
-            mended = amendment and (
+            correction = amendment and (
                 amendment.status,
                 amendment.corrects,
                 amendment.only_restates,
@@ -84,7 +84,7 @@ def said_alike(
             "" if briefly else result.reason,
             result.contradicts,
             result.sources_disagree,
-            mended,
+            correction,
             result.holds and (result.holds.status, *result.holds.holds_for),
         )
         groups.setdefault(key, []).append(result)

@@ -39,7 +39,7 @@ PREFERRED_KINDS = ("smallest", "practical")
 SIZES = {"N", "n", "T", "epsilon"}
 # only ratios of sides above this are shown; smaller ratios are obvious from the sides
 MIN_RATIO = 2.0
-MOST_SHOWN = 2  # counterexamples per statement that are shown; the data has the others
+MAX_SHOWN = 2  # counterexamples per statement that are shown; the data has the others
 _RELATION = re.compile(r" (?:<=|>=|=|<|>) ")
 _LETTER = re.compile("[A-Za-z]")
 CLOSE_DIFFERENCE = 1e-7  # sides with a smaller relative difference count as close
@@ -93,7 +93,7 @@ def informative(source: Result | AmendmentResult) -> list[Counterexample]:
     return (
         practical
         + [example for example in chosen if example.kind != "practical"][
-            : MOST_SHOWN - len(practical)
+            : MAX_SHOWN - len(practical)
         ]
     )
 
@@ -165,7 +165,7 @@ def sides(example: Counterexample) -> tuple[str, str]:
     return readable_side(left), readable_side(right)
 
 
-LONGEST_NAME = 48  # characters of a formula that is written before its value
+MAX_NAME = 48  # characters of a formula that is written before its value
 NO_NAMES = ("left", "right")
 # names of the left and the right side, by kind of claim, for upper bounds
 SIDE_NAMES = {
@@ -206,7 +206,7 @@ def side_names(
         return NO_NAMES
     left, right = (
         f"{write(formula)} ="
-        if len(formula) <= LONGEST_NAME and _LETTER.search(formula)
+        if len(formula) <= MAX_NAME and _LETTER.search(formula)
         else plain
         for formula, plain in zip(parts, NO_NAMES, strict=True)
     )

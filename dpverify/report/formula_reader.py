@@ -18,8 +18,6 @@ _UNICODE = {
     "ε": "epsilon",
     "ζ": "zeta",
     "η": "eta",
-}
-_UNICODE |= {
     "θ": "theta",
     "λ": "lambda",
     "μ": "mu",
@@ -36,13 +34,11 @@ _OPERATORS = {
     "exp": r"\exp",
     "min": r"\min",
     "max": r"\max",
-}
-_OPERATORS |= {
     "popcount": r"\mathrm{popcount}",
     "lowbit": r"\mathrm{lowbit}",
     "COMPOSE": r"\mathrm{COMPOSE}",
+    "O~": r"\tilde{O}",
 }
-_OPERATORS |= {"O~": r"\tilde{O}"}
 _FENCES = {"floor": (r"\lfloor", r"\rfloor"), "ceil": (r"\lceil", r"\rceil")}
 _RELATIONS = {
     "<=": r"\le",
@@ -139,18 +135,18 @@ def _sum(text: str, place: int) -> Piece | None:
         following = _factor(text, sign.end()) if sign else None
         if sign and following:
             symbol = sign[1] or sign[2]
-            is_tight = sign[2] and symbol != "*"
+            is_tight = sign[1] is None and symbol != "*"
             latex = _joined(
                 total.latex,
                 _SIGNS[symbol] if is_tight else f" {_SIGNS[symbol]} ",
                 following.latex,
             )
-            numbers = (
+            is_arithmetic = (
                 not total.is_clear
                 and not following.is_clear
                 and not re.search("[A-Za-z]", latex)
             )
-            total = Piece(following.end, latex, not numbers)
+            total = Piece(following.end, latex, not is_arithmetic)
             continue
         following = _next_factor(text, total)
         if following is None:
@@ -207,7 +203,9 @@ def _factor(text: str, place: int) -> Piece | None:
             return None
         return Piece(end, f"{base.latex}^{_grouped(exponent.latex)}", True)
     exponent = _base(text, start + minus)
-    return exponent and Piece(
+    if exponent is None:
+        return None
+    return Piece(
         exponent.end, f"{base.latex}^{_grouped('-' * minus + exponent.latex)}", True
     )
 
@@ -219,13 +217,13 @@ def _base(text: str, place: int) -> Piece | None:
         return Piece(number.end(), _EXPONENTIAL.sub(_power_of_ten, number[0]), False)
     if symbol := _SYMBOL.match(text, place) or _PRODUCT.match(text, place):
         is_word = len(symbol[0]) == 1 and _HYPHENATED.match(text, symbol.end())
-        length = (
+        norm = (
             _base(text, symbol.end())
             if symbol[0] == "E" and text.startswith("|", symbol.end())
             else None
         )
-        if length:
-            return Piece(length.end, rf"\mathbb{{E}}{length.latex}", True)
+        if norm:
+            return Piece(norm.end, rf"\mathbb{{E}}{norm.latex}", True)
         return None if is_word else _letter(text, symbol)
     if text.startswith("|", place):
         inside = _sum(text, place + 1)
@@ -314,7 +312,7 @@ def _applied(text: str, operator: re.Match[str]) -> Piece | None:
 
 
 def _bracket(text: str, place: int) -> Piece | None:
-    """Parse formulas in brackets, with commas between them. An interval ``[a, b)`` is allowed."""
+    """Parse formulas in brackets, with commas between them. Intervals ``[a, b)`` and ``(a, b]`` are allowed."""
     parts: list[str] = []
     is_clear = False
     end = place + 1
@@ -325,8 +323,8 @@ def _bracket(text: str, place: int) -> Piece | None:
         parts.append(piece.latex)
         is_clear = is_clear or piece.is_clear
         end = piece.end
-        if text.startswith(CLOSING[text[place]], end) or (
-            text[place] == "[" and text.startswith(")", end)
+        if text.startswith(
+            (")", "]") if len(parts) == 2 else CLOSING[text[place]], end
         ):
             return Piece(
                 end + 1, f"{text[place]}{', '.join(parts)}{text[end]}", is_clear

@@ -36,9 +36,9 @@ def with_formulas_marked(text: str) -> str:
     parts = _DELIMITER.split(text.strip())
     pieces = parts[::2]
     delimiters = ["", *parts[1::2], ""]
-    starts_inside = _misread(pieces, starts_inside=True) < _misread(
-        pieces, starts_inside=False
-    )
+    starts_inside = _count_contradictions(
+        pieces, starts_inside=True
+    ) < _count_contradictions(pieces, starts_inside=False)
     marked: list[str] = []
     for number, piece in enumerate(pieces):
         is_formula = (number % 2 == 0) == starts_inside
@@ -55,24 +55,22 @@ def with_formulas_marked(text: str) -> str:
 
 def _delimited(piece: str, delimiter: str) -> str:
     """Return a formula between delimiters, or as code in plain text if its transcription is damaged."""
-    formula = mended(piece)
+    formula = complete_formula(piece)
     is_damaged = formula.count("{") - formula.count(r"\{") != formula.count(
         "}"
     ) - formula.count(r"\}")
-    return (
-        f"`{tex_text(piece.strip())}`"
-        if is_damaged
-        else f"{delimiter}{formula}{delimiter}"
-    )
+    return code(tex_text(piece)) if is_damaged else f"{delimiter}{formula}{delimiter}"
 
 
-def _misread(pieces: Sequence[str], *, starts_inside: bool) -> int:
+def _count_contradictions(pieces: Sequence[str], *, starts_inside: bool) -> int:
     """Count the pieces that contradict the assumption that the quotation starts inside (or outside) a formula."""
-    wrong = 0
+    contradictions = 0
     for number, piece in enumerate(pieces):
-        is_formula = (number % 2 == 0) == starts_inside
-        wrong += has_words(piece) if is_formula else _COMMAND.search(piece) is not None
-    return wrong
+        if (number % 2 == 0) == starts_inside:
+            contradictions += has_words(piece)
+        else:
+            contradictions += _COMMAND.search(piece) is not None
+    return contradictions
 
 
 def has_words(latex: str) -> bool:
@@ -103,7 +101,8 @@ def _words_and_symbols(text: str) -> str:
     for place in range(1, len(tokens), 2):
         is_symbol[place] = is_symbol[place - 1] and is_symbol[place + 1]
     return "".join(
-        _marked(run) if symbol else run for symbol, run in _runs(tokens, is_symbol)
+        _formula_with_rest(run) if symbol else run
+        for symbol, run in _runs(tokens, is_symbol)
     )
 
 
@@ -118,12 +117,12 @@ def _runs(
             start = place
 
 
-def _marked(symbols: str) -> str:
+def _formula_with_rest(symbols: str) -> str:
     formula = symbols.rstrip(",.:; ")
     return f"{_delimited(formula, '$')}{symbols[len(formula) :]}"
 
 
-def mended(latex: str) -> str:
+def complete_formula(latex: str) -> str:
     r"""Return a formula that an excerpt may have cut, without unmatched environments, ``\left`` and ``\right``."""
     formula = _without_cut_environments(latex)
     formula = _ROWS_END.sub("", formula).strip()
@@ -333,7 +332,7 @@ def link(text: str, target: str) -> str:
     return f"[{text}]({target})"
 
 
-def folded(summary: str, block: str) -> str:
+def details_block(summary: str, block: str) -> str:
     """Return a block that the reader can unfold; ``summary`` is plain text. Without HTML the block is always shown."""
     return f"<details>\n<summary>{escape(summary, inside_line=True)}</summary>\n\n{block}\n\n</details>"
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = str | float | bool | None
 
-LONGEST_HEADLINE = 300  # characters of a ``repr``
-MOST_ROWS = 60  # rows that text and HTML show; a data frame has all rows
+MAX_HEADLINE = 300  # characters of a ``repr``
+MAX_ROWS = 60  # rows that text and HTML show; a data frame has all rows
 WITHOUT_PANDAS = "to_frame() needs pandas: pip install pandas, or install dpverify with its extra 'notebook'"
 
 
@@ -47,8 +47,8 @@ class ResultTable:
     def short(self, name: str) -> str:
         """Return one line for ``repr``."""
         headline = " ".join(self.headline.split())
-        if len(headline) > LONGEST_HEADLINE:
-            headline = f"{headline[: LONGEST_HEADLINE - 3]}..."
+        if len(headline) > MAX_HEADLINE:
+            headline = f"{headline[: MAX_HEADLINE - 3]}..."
         return f"<{name}: {headline}>"
 
     def text(self) -> str:
@@ -95,11 +95,11 @@ class ResultTable:
         columns = self._columns()
         return (
             [show_cell(row.get(name)) for name in columns]
-            for row in self.rows[:MOST_ROWS]
+            for row in self.rows[:MAX_ROWS]
         )
 
     def _omitted(self) -> list[str]:
-        omitted = len(self.rows) - MOST_ROWS
+        omitted = len(self.rows) - MAX_ROWS
         return (
             [f"{omitted} more rows: filter them, or use to_frame()."]
             if omitted > 0

@@ -21,8 +21,8 @@ VARIANTS = {"printed": "as printed", "amended": "corrected", "held": "where it h
 
 # a letter with a lower bound, such as ``T \ge 1``
 _BOUND = re.compile(r"(?P<letter>[^<>=]*?)(?P<bound> (?:\\ge|>) \d+)")
-_ORDERS = re.compile("<=|>=|<|>")
-_SHOWN_ORDERS = re.compile(r"\\le(?![a-z])|\\ge(?![a-z])|<|>")
+_COMPARISONS = re.compile("<=|>=|<|>")
+_SHOWN_COMPARISONS = re.compile(r"\\le(?![a-z])|\\ge(?![a-z])|<|>")
 # lines that a section may show once for all its statements
 SHARED_LINES = ("where", "reading")
 _WORDS_OF_STATEMENT = ("", "in words:")
@@ -34,7 +34,8 @@ _GROUPS = {
     "assuming": "assumptions",
     "constant may depend on": "dependences of the constant",
 }
-KINDS = {"integer": "whole", "real": "real"}  # kinds of domains, in words
+# kinds of domains, in words; a vector is never a letter of a claim
+KINDS = {"integer": "whole", "real": "real"}
 
 
 def statement_of(source: Result | AmendmentResult) -> Sequence[Line]:
@@ -68,7 +69,7 @@ def statement_block(source: Result | AmendmentResult, is_shared: bool = False) -
 def block_of_lines(lines: Sequence[Line]) -> str:
     """Return lines of a statement as markdown: the first line is displayed, and the others follow in a sentence."""
     return "\n\n".join(
-        filter(None, [statement_block_of(lines[:1]), _sentence(_context(lines))])
+        filter(None, [_formula_block(lines[:1]), _sentence(_context(lines))])
     )
 
 
@@ -80,7 +81,7 @@ def printed_block(result: Result) -> str:
         filter(
             None,
             [
-                "" if is_quoted else statement_block_of(lines[:1]),
+                "" if is_quoted else _formula_block(lines[:1]),
                 _sentence(_context(lines)),
             ],
         )
@@ -94,16 +95,20 @@ def correction_block(
 
     With ``in_chapter``, its formula and conditions are always shown, because there is no heading with the conditions.
     """
-    above = {
+    printed_lines = {
         _key(line): line
         for line in statement_of(printed)
         if line.word not in SHARED_LINES
     }
     lines = [line for line in statement_of(amendment) if line.word not in SHARED_LINES]
-    replaced = {word for word, _ in above.keys() - set(map(_key, lines)) if word}
+    replaced = {
+        word for word, _ in printed_lines.keys() - set(map(_key, lines)) if word
+    }
     repeated_words = {*replaced, "if"} if in_chapter else replaced
-    new = [
-        line for line in lines if _key(line) not in above or line.word in repeated_words
+    changed_lines = [
+        line
+        for line in lines
+        if _key(line) not in printed_lines or line.word in repeated_words
     ]
     in_heading = amendment.holds_for if amendment.corrects and not in_chapter else []
     sentences = [
@@ -111,7 +116,7 @@ def correction_block(
             _context(
                 [
                     line
-                    for line in new
+                    for line in changed_lines
                     if not (line.word == "if" and line.text in in_heading)
                 ]
             )
@@ -120,11 +125,11 @@ def correction_block(
     sentences += [*_replacements(lines, replaced)]
     sentences += (
         ["Otherwise as printed."]
-        if any(line not in new and _context([line]) for line in lines)
+        if any(line not in changed_lines and _context([line]) for line in lines)
         else []
     )
-    formula = statement_block_of(
-        [line for line in lines[:1] if line in new or in_chapter]
+    formula = _formula_block(
+        [line for line in lines[:1] if line in changed_lines or in_chapter]
     )
     return "\n\n".join(filter(None, [formula, " ".join(filter(None, sentences))]))
 
@@ -132,23 +137,24 @@ def correction_block(
 def _replacements(lines: Sequence[Line], replaced: Container[str]) -> Iterator[str]:
     """Yield a sentence with the parts that replace printed parts, and one with the printed parts that are dropped."""
     groups = {
-        group: bool(_after(lines, word))
+        group: bool(_lines_with_word(lines, word))
         for word, group in _GROUPS.items()
         if word in replaced
     }
-    if nonempty := [group for group, has_lines in groups.items() if has_lines]:
+    nonempty = [group for group, has_lines in groups.items() if has_lines]
+    if nonempty:
         yield f"These {' and '.join(nonempty)} replace the printed ones."
-    if gone := [group for group, has_lines in groups.items() if not has_lines]:
-        yield f"The printed {' and '.join(gone)} are left out."
+    dropped = [group for group, has_lines in groups.items() if not has_lines]
+    if dropped:
+        yield f"The printed {' and '.join(dropped)} are left out."
 
 
 def _key(line: Line) -> tuple[str, str]:
-    return (
-        "" if line.word in _WORDS_OF_STATEMENT else line.word
-    ), line.latex or line.text
+    word = "" if line.word in _WORDS_OF_STATEMENT else line.word
+    return word, line.latex or line.text
 
 
-def statement_block_of(lines: Sequence[Line]) -> str:
+def _formula_block(lines: Sequence[Line]) -> str:
     """Return the formula or the words of a statement as markdown."""
     return "\n\n".join(
         md.math_block(line.latex) if line.latex else md.explanation(line.text)
@@ -160,17 +166,18 @@ def statement_block_of(lines: Sequence[Line]) -> str:
 def statement_in_line(source: Result | AmendmentResult) -> str:
     """Return a statement in one line, for a table or a list."""
     lines = statement_of(source)
-    above = [_fragment(line) for line in lines[:1] if line.text]
-    belongs = _context(lines)
-    above = [text.removesuffix(".") for text in above] if belongs else above
-    return md.one_line("; ".join(filter(None, [*above, belongs])))
+    first_fragment = [_fragment(line) for line in lines[:1] if line.text]
+    context = _context(lines)
+    if context:
+        first_fragment = [text.removesuffix(".") for text in first_fragment]
+    return md.one_line("; ".join(filter(None, [*first_fragment, context])))
 
 
 def instead_in_line(amendment: AmendmentResult) -> str:
     """Return the replacement of a refuted claim in words, with typeset conditions: ``holds for`` and N >= 2."""
     if not (amendment.corrects and amendment.holds_for):
         return instead_words(amendment)
-    conditions = {line.text: line for line in _after(amendment.display, "if")}
+    conditions = {line.text: line for line in _lines_with_word(amendment.display, "if")}
     conditions_shown = (
         _fragment(conditions.get(text) or Line(word="if", text=text))
         for text in amendment.holds_for
@@ -237,9 +244,13 @@ def letters_line(results: Sequence[Result], shared: Container[str] = ()) -> str:
     """
     line_of = _domains(results)
     # names of letters that have a domain that the page does not show
-    different = {text.partition(" ")[0] for text in line_of if text not in shared}
+    letters_to_show = {text.partition(" ")[0] for text in line_of if text not in shared}
     letters = _letters(
-        [line for text, line in line_of.items() if text.partition(" ")[0] in different]
+        [
+            line
+            for text, line in line_of.items()
+            if text.partition(" ")[0] in letters_to_show
+        ]
     )
     sources = _statements(results)
     used = {
@@ -251,7 +262,7 @@ def letters_line(results: Sequence[Result], shared: Container[str] = ()) -> str:
     used |= {
         line.text
         for source in sources
-        for line in _after(statement_of(source), "constant may depend on")
+        for line in _lines_with_word(statement_of(source), "constant may depend on")
     }
     named = dict(map(_name_and_letter, line_of.values()))
     names = [
@@ -277,7 +288,7 @@ def _domains(results: Sequence[Result]) -> dict[str, Line]:
     return {
         line.text: line
         for source in _statements(results)
-        for line in _after(statement_of(source), "where")
+        for line in _lines_with_word(statement_of(source), "where")
     }
 
 
@@ -286,10 +297,10 @@ def _name_and_letter(line: Line) -> tuple[str, str]:
     name, _, domain = line.text.partition(" ")
     bounds = domain.rpartition(", ")[2]
     letter_latex = line.latex.rpartition(r",\ ")[2]
-    words = [word.strip() for word in _ORDERS.split(bounds)]
+    words = [word.strip() for word in _COMPARISONS.split(bounds)]
     # a domain without bounds, such as "integer", has no name in it
     place = words.index(name) if name in words else 0
-    return name, _SHOWN_ORDERS.split(letter_latex)[place].strip()
+    return name, _SHOWN_COMPARISONS.split(letter_latex)[place].strip()
 
 
 def _plain(name: str) -> str:
@@ -301,7 +312,7 @@ def readings_block(results: Sequence[Result], page: str | None = None) -> str:
     lines = {
         line.text: line.about
         for result in results
-        for line in _after(statement_of(result), "reading")
+        for line in _lines_with_word(statement_of(result), "reading")
     }
     meanings = dict.fromkeys(lines.values())
     texts_of = {
@@ -341,10 +352,13 @@ def _context(lines: Sequence[Line]) -> str:
     parts = [
         f"{head} {_joined(formulas)}"
         for word, head in heads.items()
-        if (formulas := _after(lines, word))
+        if (formulas := _lines_with_word(lines, word))
     ]
-    parts += [f"for {letters}"] if (letters := _letters(_after(lines, "where"))) else []
-    parts += [f"reading {md.prose(line.text)}" for line in _after(lines, "reading")]
+    letters = _letters(_lines_with_word(lines, "where"))
+    parts += [f"for {letters}"] if letters else []
+    parts += [
+        f"reading {md.prose(line.text)}" for line in _lines_with_word(lines, "reading")
+    ]
     return "; ".join(parts)
 
 
@@ -362,14 +376,15 @@ def _letters(domains: Sequence[Line]) -> str:
             [", ".join(letters) + bound] if bound else letters
             for bound, letters in bounded.items()
         ]
-        if formulas_shown := [
-            md.inline_math(formula) for several in formulas for formula in several
-        ]:
+        formulas_shown = [
+            md.inline_math(formula) for group in formulas for formula in group
+        ]
+        if formulas_shown:
             parts.append(f"{words} {', '.join(formulas_shown)}")
     return ", ".join(parts)
 
 
-def _after(lines: Sequence[Line], word: str) -> list[Line]:
+def _lines_with_word(lines: Sequence[Line], word: str) -> list[Line]:
     return [line for line in lines if line.word == word]
 
 

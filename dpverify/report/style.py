@@ -88,7 +88,7 @@ def figure_of(axes: Axes) -> Figure:
     """Return the figure of axes."""
     figure = axes.get_figure(root=True)
     if figure is None:
-        raise RuntimeError("axes: they stand on no figure")
+        raise RuntimeError("axes: must belong to a figure")
     return figure
 
 
@@ -137,7 +137,7 @@ class EndLabel:
     y: float
     text: str
     color: str
-    joined: bool = True
+    is_joined: bool = True
 
 
 def finish(
@@ -186,7 +186,7 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel]) -> None:
             va="center",
             linespacing=1.15,
             annotation_clip=False,
-            arrowprops=joint if label.joined else None,
+            arrowprops=joint if label.is_joined else None,
         )
 
 

@@ -58,7 +58,7 @@ def selftest_page(run: Selftest) -> str:
             md.bullets(map(md.code, guards["tests"])),
             f"In {plural(len(guards['claims']), 'module')} a claim detected a fault. "
             + WITHOUT_FAULT.format(len(guards["none"])),
-            md.folded(
+            md.details_block(
                 "modules without a planted fault", md.bullets(_folders(guards["none"]))
             ),
             "## How it was made",

@@ -89,7 +89,7 @@ _STRETCHED = re.compile(
     r' stretchy="true" fence="true"(?= form="(?:pre|post)fix">[()\[\]{}|⌊⌋⌈⌉]</mo>)'
 )
 """Attributes that a bracket has by default (MathML Core, operator dictionary)."""
-LONGEST = 20_000  # most characters of a formula that is converted
+MAX_CHARACTERS = 20_000  # of a formula that is converted
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def typeset(latex: str, display: str) -> str:
     try:
         markup = (
             str(convert(_ALIGNED.sub(r"\\\g<edge>{split}", latex), display=display))
-            if len(latex) <= LONGEST
+            if len(latex) <= MAX_CHARACTERS
             else ""
         )
     except Exception:  # noqa: BLE001  the converter's errors for damaged formulas are of many types

@@ -23,7 +23,7 @@ from dpverify.report.origins import (
 )
 from dpverify.report.pages.rules import ProofLines, rules
 
-MOST_CHARACTERS = 250  # of the LaTeX of a condition; a longer condition is not shown
+MAX_CHARACTERS = 250  # of the LaTeX of a condition; a longer condition is not shown
 FUNCTIONS = ("sequence", "bits")  # kinds of letters that denote functions
 
 
@@ -219,7 +219,7 @@ class _Needs:
         """Return a condition with its origin; empty if it is too long, or the domain of a letter of both statements."""
         text = self.lines.latex(condition)
         source = origin(condition, granted)
-        if len(text) > MOST_CHARACTERS:
+        if len(text) > MAX_CHARACTERS:
             return ""
         if source is None:
             return md.inline_math(text)

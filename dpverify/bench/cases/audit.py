@@ -49,7 +49,7 @@ def _gaussian(*, seed: int, n: int, d: int) -> Forms:
     return {"draw": lambda: _draw(rng, n, d), "bound": bound}
 
 
-def _any(*, seed: int, n: int, d: int) -> Forms:
+def _without_law(*, seed: int, n: int, d: int) -> Forms:
     """Guess by a rule that was learned before, and compute the bound from the counts."""
     import numpy as np
 
@@ -57,10 +57,9 @@ def _any(*, seed: int, n: int, d: int) -> Forms:
 
     rng = np.random.default_rng(seed)
     low, high = _draw(rng, n, d)
-    x, b = np.concatenate([low, high]), np.repeat([False, True], n)
     order = rng.permutation(2 * n)
-    x = x[order]
-    b = b[order]
+    x = np.concatenate([low, high])[order]
+    b = np.repeat([False, True], n)[order]
     rule = learn(x[:20_000], b[:20_000], 2 * n, DELTA, ALPHA, serial=False, user=None)[
         0
     ].guesser
@@ -74,7 +73,7 @@ def _any(*, seed: int, n: int, d: int) -> Forms:
     return {"draw": lambda: _draw(rng, n, d), "bound": bound}
 
 
-def _whole(*, seed: int, n: int, d: int = 1) -> Forms:
+def _whole_audit(*, seed: int, n: int, d: int = 1) -> Forms:
     """Audit a false and a true claim, including drawing the outputs and learning a rule."""
     import numpy as np
 
@@ -100,7 +99,7 @@ def _whole(*, seed: int, n: int, d: int = 1) -> Forms:
     }
 
 
-def _both(name: str, title: str, prepare: Any) -> tuple[BenchCase, ...]:
+def _both_dimensions(name: str, title: str, prepare: Any) -> tuple[BenchCase, ...]:
     """Return sweeps over the number of outputs, for outputs of one and of eight numbers."""
     case = BenchCase(
         name,
@@ -126,13 +125,13 @@ def _both(name: str, title: str, prepare: Any) -> tuple[BenchCase, ...]:
     )
 
 
-def _wholes() -> tuple[BenchCase, ...]:
+def _whole_audit_sweep() -> tuple[BenchCase, ...]:
     """Return a sweep over the number of outputs; for few outputs, an audit's fixed cost exceeds that of drawing."""
     forms_with_law = ("law given", "law given, claim true")
     case = BenchCase(
         "whole-audit",
         "Whole audits of 2 n outputs, with a learned rule if nothing is assumed",
-        _whole,
+        _whole_audit,
         forms=("draw", *forms_with_law, "nothing assumed"),
         item="output",
         clock="process",
@@ -148,19 +147,19 @@ def _wholes() -> tuple[BenchCase, ...]:
 
 
 CASES = (
-    *_both(
+    *_both_dimensions(
         "law-given", "Bound under the Gaussian law, from existing outputs", _gaussian
     ),
-    *_both(
+    *_both_dimensions(
         "nothing-assumed",
         "Bound without assumptions, from existing outputs and a given rule",
-        _any,
+        _without_law,
     ),
-    *_wholes(),
+    *_whole_audit_sweep(),
     BenchCase(
         "whole-audit-d-50",
         "Whole audits of 2 n outputs of 50 numbers, with a learned rule if nothing is assumed",
-        _whole,
+        _whole_audit,
         forms=("draw", "law given", "law given, claim true", "nothing assumed"),
         parameters={"n": 10_000, "d": 50},
         work=20_000,

@@ -34,7 +34,8 @@ def _blocks(size: int, T: int, d: int, pairs: Pairs) -> dict[str, Any]:
     from dpverify.papers.tran2022.noise.checks import whole_runs
 
     point = {"T": Fraction(T), "d": Fraction(d), "alpha": Fraction(1, 8)}
-    context, law = replace(some_context(), point=point), whole_runs.judge(pairs)
+    context = replace(some_context(), point=point)
+    law = whole_runs.judge(pairs)
 
     def draw(seed: int) -> None:
         rng = whole_runs.spawned(np.random.default_rng(seed))
@@ -64,7 +65,8 @@ def _law(*, seed: int, size: int, T: int, d: int, threads: int) -> Forms:
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)
-    pool, seeds = ThreadPoolExecutor(threads), range(seed, seed + threads)
+    pool = ThreadPoolExecutor(threads)
+    seeds = range(seed, seed + threads)
 
     def run(form: Any) -> list[Any]:
         return list(pool.map(form, seeds))
@@ -74,7 +76,7 @@ def _law(*, seed: int, size: int, T: int, d: int, threads: int) -> Forms:
     }
 
 
-def _one_after_the_other(
+def _sequential_blocks(
     *, seed: int, replications: int, size: int, T: int, d: int
 ) -> Forms:
     def run(form: Any) -> Any:
@@ -101,7 +103,7 @@ def _engine(*, seed: int, tasks: int) -> Forms:
 
     del seed
 
-    def turn() -> None:
+    def sleep_in_sequence() -> None:
         for _ in range(tasks // WORKERS):
             sleeps.sleep_once()
 
@@ -126,12 +128,12 @@ def _engine(*, seed: int, tasks: int) -> Forms:
 
         return run
 
-    theirs: Any | Missing = peer("joblib", by_joblib)
+    joblib_form: Any | Missing = peer("joblib", by_joblib)
     return {
-        SLEEP: turn,
+        SLEEP: sleep_in_sequence,
         ENGINE: lambda: Usage(seconds=sleeps.engine_seconds(tasks, WORKERS)),
         POOL: pool,
-        JOBLIB: theirs,
+        JOBLIB: joblib_form,
     }
 
 
@@ -168,7 +170,7 @@ CASES: tuple[BenchCase, ...] = (
         BenchCase(
             "replications",
             "The noise-law check at T = 255, by inner products, over the number of replications, in blocks of 64",
-            _one_after_the_other,
+            _sequential_blocks,
             forms=(DRAW, CHECK),
             parameters={"size": 64, "T": 255, "d": 8},
             item="trajectory",

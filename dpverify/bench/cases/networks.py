@@ -29,14 +29,10 @@ def _gradients(*, seed: int, batch: int) -> Forms:
     images = digits(seed)[0]
     nn = torch.nn
     oracle = NetworkGradients(make_network("cnn2", (1, 8, 8), seed), images, 1.0)
-    drawn, out = (
-        np.random.default_rng(seed).permutation(len(images.y))[:batch],
-        np.empty(len(oracle.start)),
-    )
-    x, y = (
-        torch.from_numpy(images.x[drawn]).float() / images.top,
-        torch.from_numpy(images.y[drawn]),
-    )
+    batch_indices = np.random.default_rng(seed).permutation(len(images.y))[:batch]
+    out = np.empty(len(oracle.start))
+    x = torch.from_numpy(images.x[batch_indices]).float() / images.top
+    y = torch.from_numpy(images.y[batch_indices])
     first = nn.Conv2d(1, 16, 3, padding=1), nn.ELU(), nn.AvgPool2d(2)
     second = nn.Conv2d(16, 48, 3, padding=1), nn.ELU(), nn.AvgPool2d(2)
     plain = nn.Sequential(*first, *second, nn.Flatten(), nn.Linear(192, 10))
@@ -47,8 +43,8 @@ def _gradients(*, seed: int, batch: int) -> Forms:
 
     return {
         "mean": mean,
-        "rows": lambda: oracle.gradients(oracle.start, drawn),
-        "clipped mean": lambda: oracle(oracle.start, drawn, out),
+        "rows": lambda: oracle.gradients(oracle.start, batch_indices),
+        "clipped mean": lambda: oracle(oracle.start, batch_indices, out),
     }
 
 
@@ -66,12 +62,12 @@ def _idx(*, seed: int, images: int, side: int) -> Forms:
 
     path = Path(tempfile.mkdtemp()) / "images.gz"
     atexit.register(shutil.rmtree, path.parent)
-    head = np.array([0x803, images, side, side], dtype=">u4").tobytes()
+    header = np.array([0x803, images, side, side], dtype=">u4").tobytes()
     pixels = np.random.default_rng(seed).integers(
         0, 256, images * side * side, dtype=np.uint8
     )
     pixels[pixels < 200] = 0  # most of a digit is background
-    path.write_bytes(gzip.compress(head + pixels.tobytes(), 1))
+    path.write_bytes(gzip.compress(header + pixels.tobytes(), 1))
     return {
         "unpack": lambda: gzip.decompress(path.read_bytes()),
         "read": lambda: read_idx(path, 3),

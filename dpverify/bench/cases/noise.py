@@ -30,12 +30,12 @@ def _trajectory(names: tuple[str, ...], *, seed: int, T: int, d: int) -> Forms:
         draw_noise_from,
     )
 
-    rng, words, out = generator(seed), take_words(generator(seed)), aligned(T, d)
-    slots, block, flat = (
-        aligned(T.bit_length(), d),
-        aligned(min(T, max(1, BLOCK // d)), d),
-        out.reshape(-1),
-    )
+    rng = generator(seed)
+    words = take_words(generator(seed))
+    out = aligned(T, d)
+    slots = aligned(T.bit_length(), d)
+    block = aligned(min(T, max(1, BLOCK // d)), d)
+    flat = out.reshape(-1)
     library = np.empty((T, d))
     draw_noise(generator(seed), ALPHA, SCALE, library)
     draw_noise_from(take_words(generator(seed)), ALPHA, SCALE, out)
@@ -82,7 +82,9 @@ def _steps(*, seed: int, d: int, calls: int) -> Forms:
     from dpverify.kernels.tape import fill_normal, generator
     from dpverify.papers.tran2022.algorithms.tree_noise.steps import TreeNoise
 
-    rng, numbers, out = generator(seed), aligned(calls * d), aligned(d)
+    rng = generator(seed)
+    numbers = aligned(calls * d)
+    out = aligned(d)
 
     def run(*arguments: Any, fast: bool = False) -> None:
         noise = TreeNoise(calls, d, alpha=ALPHA, scale=SCALE, rng=rng, fast=fast)

@@ -40,12 +40,10 @@ def _dp_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
     from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
     from dpverify.papers.tran2022.algorithms.parameters import Parameters
 
-    problem, rng, row, words = (
-        logistic_problem(n, d),
-        generator(seed, 9),
-        aligned(d),
-        take_words(generator(seed, 9)),
-    )
+    problem = logistic_problem(n, d)
+    rng = generator(seed, 9)
+    row = aligned(d)
+    words = take_words(generator(seed, 9))
 
     def run(sigma: float) -> DpNsgd:
         settings = Parameters(
@@ -60,7 +58,8 @@ def _dp_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
             seed=seed,
         )
 
-    noisy, plain = run(1.0), run(0.0)
+    noisy = run(1.0)
+    plain = run(0.0)
     order = np.random.default_rng(seed).permutation(n)[:steps]
 
     def parts() -> None:
@@ -124,16 +123,13 @@ def _sr_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
         optimizer.advance(2 * n)
         return optimizer
 
-    noisy, plain = run(1.0), run(0.0)
-    order, row, rng = (
-        np.random.default_rng(seed).integers(0, n, 3 * steps),
-        aligned(d),
-        generator(seed, 9),
-    )
-    drawn, words = (
-        tape_rows(n, 2 * n + steps) - tape_rows(n, 2 * n),
-        take_words(generator(seed, 9)),
-    )
+    noisy = run(1.0)
+    plain = run(0.0)
+    order = np.random.default_rng(seed).integers(0, n, 3 * steps)
+    row = aligned(d)
+    rng = generator(seed, 9)
+    drawn_rows = tape_rows(n, 2 * n + steps) - tape_rows(n, 2 * n)
+    words = take_words(generator(seed, 9))
 
     def gradients() -> None:
         gradients_only(
@@ -141,11 +137,11 @@ def _sr_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
         )
 
     def with_draw() -> None:
-        draw_rows(rng, drawn, row)
+        draw_rows(rng, drawn_rows, row)
         gradients()
 
     def inlined_parts() -> None:
-        draw_rows_from(words, drawn, row)
+        draw_rows_from(words, drawn_rows, row)
         plain.advance(steps)
 
     return {
@@ -180,8 +176,8 @@ def _clipped(
     )
     last = order[-batch:]
     clip_batches(rows, order, batch, w, clip, out)
-    want = (slopes * np.minimum(1, clip / lengths))[last] @ problem.x[last]
-    if not np.allclose(out[:d], want, rtol=0, atol=1e-10):
+    expected = (slopes * np.minimum(1, clip / lengths))[last] @ problem.x[last]
+    if not np.allclose(out[:d], expected, rtol=0, atol=1e-10):
         raise ValueError("the sum is not that of the gradients written out")
     return {
         "read twice": lambda: read_twice(rows, order, batch, total),
@@ -189,20 +185,18 @@ def _clipped(
     }
 
 
-def _written_out(*, seed: int, n: int, d: int, batch: int) -> Forms:
+def _explicit_gradients(*, seed: int, n: int, d: int, batch: int) -> Forms:
     """Sum clipped gradients; the peer computes them in numpy as an explicit matrix, as most libraries do."""
     import numpy as np
 
     from dpverify.bench.cases.kernel_limits import clipped_logistic
     from dpverify.kernels.clipping import pad_rows
 
-    problem, rng = logistic_problem(n, d), np.random.default_rng(seed)
+    problem = logistic_problem(n, d)
+    rng = np.random.default_rng(seed)
     rows = pad_rows(problem.x, problem.y)
-    order, w, out = (
-        rng.permutation(n)[:batch],
-        aligned(rows.shape[1]),
-        aligned(rows.shape[1]),
-    )
+    order = rng.permutation(n)[:batch]
+    w, out = (aligned(rows.shape[1]) for _ in range(2))
     w[:d] = rng.standard_normal(d)
 
     def in_numpy() -> Any:
@@ -264,7 +258,7 @@ CASES: tuple[BenchCase, ...] = (
     BenchCase(
         "clipped-batch-in-numpy",
         f"The same batch of {BATCH}, one call, against numpy with explicit gradients",
-        _written_out,
+        _explicit_gradients,
         limit_is_ours=True,
         forms=("clipped sum", "written out in numpy"),
         parameters={"n": N, "d": D, "batch": BATCH},

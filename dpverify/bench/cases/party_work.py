@@ -18,7 +18,7 @@ from dpverify.mpc.noise import CHUNK, own_noise
 from dpverify.mpc.processes import python_command
 from dpverify.mpc.session import Session
 
-SHORTEST = 0.1  # minimal seconds per measurement
+MIN_SECONDS = 0.1  # minimal seconds per measurement
 DEVIATION = 1e6  # standard deviation of a party's share of noise, in units
 
 
@@ -83,13 +83,13 @@ class Parties:
             listener.close()
 
     def run(self, name: str, size: int) -> Usage:
-        """Return the seconds of one execution by all parties; short work is repeated for at least SHORTEST seconds."""
-        seconds = self._all(name, size, 1)
-        if seconds < SHORTEST:
-            seconds = self._all(name, size, 1 + int(SHORTEST / seconds))
+        """Return the seconds of one execution by all parties; repeat short work for at least :data:`MIN_SECONDS`."""
+        seconds = self._slowest_seconds(name, size, 1)
+        if seconds < MIN_SECONDS:
+            seconds = self._slowest_seconds(name, size, 1 + int(MIN_SECONDS / seconds))
         return Usage(seconds=seconds)
 
-    def _all(self, name: str, size: int, times: int) -> float:
+    def _slowest_seconds(self, name: str, size: int, times: int) -> float:
         for child in self._children:
             assert child.stdin is not None
             child.stdin.write(f"{name} {size} {times}\n")

@@ -60,7 +60,8 @@ def _forms(
         np.allclose(output, outputs[0], rtol=1e-12, atol=1e-12) for output in outputs
     ):
         raise ValueError("the forms do not agree")
-    nodes, total = nodes_of(round(epochs * N)), aligned(d)
+    nodes = nodes_of(round(epochs * N))
+    total = aligned(d)
     out = aligned(round(epochs * N), d) if NEW_OUTPUT in names else None
     timed: dict[str, Any] = {
         name: partial(form, nodes, examples=N, alpha=1 / N, gamma=GAMMA, out=out)

@@ -18,7 +18,8 @@ def _estimator(*, seed: int, n: int, d: int, batch: int) -> Forms:
     rows = pad_rows(problem.x, problem.y)
     batches = rng.permutation(n)[: n // batch * batch].reshape(-1, batch)
     new, old, out = (aligned(rows.shape[1]) for _ in range(3))
-    new[:d], old[:d] = rng.standard_normal(d), rng.standard_normal(d)
+    new[:d] = rng.standard_normal(d)
+    old[:d] = rng.standard_normal(d)
 
     def one_point() -> None:
         for drawn in batches:
@@ -38,7 +39,9 @@ def _descent(*, seed: int, n: int, d: int, batch: int, steps: int) -> Forms:
     from dpverify.problems.logistic import BatchGradient
     from dpverify.problems.sampled_run import DescentParameters, NoisyDescent
 
-    problem, rng, row = logistic_problem(n, d), generator(seed, 9), aligned(d)
+    problem = logistic_problem(n, d)
+    rng = generator(seed, 9)
+    row = aligned(d)
 
     def run(std: float) -> NoisyDescent:
         numbers = DescentParameters(10**9, batch, 1e-3, std)
@@ -46,7 +49,8 @@ def _descent(*, seed: int, n: int, d: int, batch: int, steps: int) -> Forms:
             BatchGradient(problem), n, problem.start, numbers, seed=seed
         )
 
-    noisy, plain = run(1e-3), run(0.0)
+    noisy = run(1e-3)
+    plain = run(0.0)
 
     def parts() -> None:
         draw_rows(rng, steps, row)
@@ -67,7 +71,8 @@ def _full(*, seed: int, n: int, d: int) -> Forms:
     from dpverify.kernels.clipping import pad_rows
 
     problem = logistic_problem(n, d)
-    rows, order = pad_rows(problem.x, problem.y), np.arange(n)
+    rows = pad_rows(problem.x, problem.y)
+    order = np.arange(n)
     out = aligned(rows.shape[1])
     step = _descent(seed=seed, n=n, d=d, batch=n, steps=1)["step"]
     return {"read twice": lambda: read_twice(rows, order, n, out), "step": step}
@@ -85,8 +90,11 @@ def _staged(*, seed: int, n: int, d: int, batch: int, steps: int) -> Forms:
 
     problem = logistic_problem(n, d)
     rows = pad_rows(problem.x, problem.y)
-    w, out, order = aligned(rows.shape[1]), aligned(rows.shape[1]), np.arange(n)
-    batches, rng, noise = generator(seed, 8), generator(seed, 9), aligned(d)
+    w, out = (aligned(rows.shape[1]) for _ in range(2))
+    order = np.arange(n)
+    batches = generator(seed, 8)
+    rng = generator(seed, 9)
+    noise = aligned(d)
 
     def run(on: int) -> StagedDescent:
         numbers = StageSchedule((Stage(10**9, on, 1e-3),), batch, 0.5, 1e-3)
@@ -94,12 +102,13 @@ def _staged(*, seed: int, n: int, d: int, batch: int, steps: int) -> Forms:
             BatchGradient(problem, 0.5), n, problem.start, numbers, seed=seed
         )
 
-    with_momentum, without = run(10**9), run(0)
+    with_momentum = run(10**9)
+    without_momentum = run(0)
     return {
         "parts": lambda: clip_drawn(
             rows, order, batch, steps, w, 0.5, out, noise, batches, rng
         ),
-        "step": lambda: without.advance(steps),
+        "step": lambda: without_momentum.advance(steps),
         "step with momentum": lambda: with_momentum.advance(steps),
     }
 

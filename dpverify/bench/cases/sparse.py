@@ -34,11 +34,9 @@ def _point(*, seed: int, n: int, d: int, entries: int) -> Forms:
     from dpverify.bench.cases.kernel_limits import fused_pass
     from dpverify.problems.regression import measured
 
-    problem, w, out = (
-        sparse_problem(n, d, entries),
-        np.random.default_rng(seed).standard_normal(d),
-        aligned(d),
-    )
+    problem = sparse_problem(n, d, entries)
+    w = np.random.default_rng(seed).standard_normal(d)
+    out = aligned(d)
     return {
         "fused pass": lambda: fused_pass(problem.x.arrays, problem.y, w, out),
         "point": lambda: measured(problem, w),
@@ -58,12 +56,10 @@ def _step(*, seed: int, n: int, d: int, entries: int, steps: int) -> Forms:
     from dpverify.papers.tran2022.algorithms.dp_nsgd.sparse import SparseDpNsgd
     from dpverify.papers.tran2022.algorithms.parameters import Parameters
 
-    problem, rng, row, w = (
-        sparse_problem(n, d, entries),
-        generator(seed, 9),
-        aligned(d),
-        aligned(d),
-    )
+    problem = sparse_problem(n, d, entries)
+    rng = generator(seed, 9)
+    row = aligned(d)
+    w = aligned(d)
     order = np.random.default_rng(seed).integers(0, n, steps)
 
     def run(sigma: float) -> SparseDpNsgd:
@@ -72,7 +68,8 @@ def _step(*, seed: int, n: int, d: int, entries: int, steps: int) -> Forms:
         )
         return SparseDpNsgd(problem, settings, seed=seed)
 
-    noisy, plain = run(1.0), run(0.0)
+    noisy = run(1.0)
+    plain = run(0.0)
 
     def parts() -> None:
         draw_rows(rng, steps, row)

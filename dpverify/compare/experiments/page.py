@@ -114,7 +114,7 @@ def _section(result: TableResult) -> Iterator[str]:
             ],
             [[md.prose(claim), noise, words] for claim, noise, words in seen(table)],
         )
-        yield md.folded("Every ordering with its interval", _orderings(table))
+        yield md.details_block("Every ordering with its interval", _orderings(table))
     yield made_with(f"Made in {result.seconds:.0f} s with", result)
 
 

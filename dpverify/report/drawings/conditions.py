@@ -46,7 +46,7 @@ def draw_constants(data: Data) -> Figure:
     labels.append(EndLabel(data["high"][-1], "certified", BLUE))
     labels.append(EndLabel(data["low"][-1], "attained", BLUE))
     labels.append(
-        EndLabel(data["proved"][-1], "proved,\nfor this region", GREEN, joined=False)
+        EndLabel(data["proved"][-1], "argued,\nfor this region", GREEN, is_joined=False)
     )
     log_scale(axes, "x", x[0], x[-1])
     axes.set_ylim(0.0, 1.1 * max(*data["high"], *data["proved"]))
@@ -78,14 +78,14 @@ def draw_conditions(data: Data) -> Figure:
     axes.fill_between(
         data["x"], data["most"], low, color=BLUE, alpha=0.12, lw=0, zorder=1
     )
-    for epsilon, rate, inside in _settings(data):
+    for epsilon, rate, is_admissible in _settings(data):
         axes.plot(
             epsilon,
             rate,
             marker="o",
             ms=4.5,
             mfc="white",
-            mec=BLACK if inside else VERMILLION,
+            mec=BLACK if is_admissible else VERMILLION,
             mew=1.3,
             zorder=4,
         )
@@ -107,7 +107,7 @@ def draw_conditions(data: Data) -> Figure:
 def conditions_caption(data: Data) -> str:
     """Return the caption, with the number of settings above the line."""
     settings = _settings(data)
-    outside = sum(not inside for *_, inside in settings)
+    outside = sum(not is_admissible for *_, is_admissible in settings)
     return (
         f"Below the line, some noise satisfies the conditions ({data.parameters}). Above it, none does. The circles "
         f"are settings of the paper's experiments, and {outside} of {len(settings)} settings lie above the line. At "
@@ -180,7 +180,7 @@ def draw_pattern(data: Data) -> Figure:
                 base + 0.5,
                 f"{words}:\n{show_float(sum(data[name]))}",
                 color,
-                joined=False,
+                is_joined=False,
             )
         )
     axes.set_xlim(x[0] - 0.5, x[-1] + 0.5)

@@ -124,7 +124,9 @@ def _simulated(axes: Axes, data: Data) -> list[EndLabel]:
             at, data["low"], data["high"], color=BLUE, lw=2.6, alpha=0.35, zorder=5
         )
     axes.plot(at, mean, "o", ms=3.6, mfc="white", mec=BLUE, mew=1.1, zorder=6)
-    return [EndLabel(mean[-1], "simulated mean,\nconfidence band", BLUE, joined=False)]
+    return [
+        EndLabel(mean[-1], "simulated mean,\nconfidence band", BLUE, is_joined=False)
+    ]
 
 
 def _below(data: Data) -> list[float]:

@@ -66,7 +66,7 @@ def draw_epsilon(data: Data) -> Figure:
                 ls="none",
                 zorder=3,
             )
-            labels.append(EndLabel(points[-1][1], words, color, joined=False))
+            labels.append(EndLabel(points[-1][1], words, color, is_joined=False))
     log_scale(axes, "y", low, high)
     axes.set_xlim(min(x) - 0.5, max(x) + 0.5)
     axes.xaxis.set_ticks(x, [show_float(at) for at in x])
@@ -130,7 +130,9 @@ def draw_bought(data: Data) -> Figure:
             lw=BAR_WIDTH,
             zorder=3,
         )
-        labels.append(EndLabel((low[-1] * high[-1]) ** 0.5, words, color, joined=False))
+        labels.append(
+            EndLabel((low[-1] * high[-1]) ** 0.5, words, color, is_joined=False)
+        )
     groups = [
         list(rows)
         for _, rows in groupby(
@@ -154,7 +156,7 @@ def draw_bought(data: Data) -> Figure:
             fontsize=8.5,
             color=GREY,
         )
-    labels.append(EndLabel(data["asked"][-1], "asked for", BLACK, joined=False))
+    labels.append(EndLabel(data["asked"][-1], "asked for", BLACK, is_joined=False))
     ends = [
         value
         for name, *_ in NOISES

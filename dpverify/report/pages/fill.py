@@ -32,7 +32,7 @@ from dpverify.report.statements import correction_block, statement_block
 from dpverify.report.typesetting import typeset
 from dpverify.report.words import status_label
 
-ONSET = {  # columns of a figure that form the table of an onset, and their headings
+ONSET_COLUMNS = {  # columns of a figure that form the table of an onset, and their headings
     "cell-d": "$`d`$",
     "cell-epsilon": r"$`\epsilon`$",
     "cell-delta": r"$`\delta`$",
@@ -43,7 +43,7 @@ ONSET = {  # columns of a figure that form the table of an onset, and their head
     "cell-needed": "corrected, the noise needed",
 }
 
-# column of lower bounds; the last column of ``ONSET`` has the upper bounds
+# column of lower bounds; the last column of ``ONSET_COLUMNS`` has the upper bounds
 LOWER_BOUND = "cell-least"
 
 
@@ -59,14 +59,14 @@ class Filler:
         results: Sequence[Result],
         paper: PaperSpec,
         places: Places,
-        drawn: Collection[str] = (),
+        figure_files: Collection[str] = (),
     ) -> None:
         self.results = results
         self.paper = paper
         self.places = places
         # figure files in the report's folder that are not made from verdicts
-        self.drawn = drawn
-        of_a_claim: Mapping[str, Callable[..., str]] = {
+        self.figure_files = figure_files
+        claim_functions: Mapping[str, Callable[..., str]] = {
             "claim": places.link,
             "corrected_status": lambda result: _amendment(result).status,
             "reason": lambda result: md.explanation(
@@ -92,17 +92,19 @@ class Filler:
             "recorded": lambda _, name: self._recorded(name),
         }
         self.functions: Mapping[str, Callable[..., str]] = {
-            "status": lambda about: " or ".join(
-                dict.fromkeys(status_label(r.status) for r in self.about(about))
+            "status": lambda claim: " or ".join(
+                dict.fromkeys(status_label(r.status) for r in self.results_for(claim))
             ),
-            "says": lambda about, pattern: _check_messages(self.about(about), pattern),
+            "says": lambda claim, pattern: _check_messages(
+                self.results_for(claim), pattern
+            ),
             **{
                 name: partial(self._first, function)
-                for name, function in of_a_claim.items()
+                for name, function in claim_functions.items()
             },
         }
 
-    def about(self, text: str) -> list[Result]:
+    def results_for(self, text: str) -> list[Result]:
         """Return the results of a referenced claim, for all readings that agree with the choices in the reference."""
         claim, reading = reference(text)
         return [
@@ -111,16 +113,16 @@ class Filler:
             if claim_id(r) == claim and reading.items() <= r.reading.items()
         ]
 
-    def judged(self, about: str) -> bool:
+    def is_judged(self, claim: str) -> bool:
         """Test whether the run judged the claim, or the claim's recorded verdict is "untested"."""
         return any(
             result.status != "untested" or result.pinned == "untested"
-            for result in self.about(about)
+            for result in self.results_for(claim)
         )
 
     def require(self, condition: PassageCondition) -> None:
         """Raise MissingError unless the referenced readings of a claim all have one of the statuses."""
-        for result in self.about(condition.about):
+        for result in self.results_for(condition.about):
             status = _amendment(result).status if condition.corrected else result.status
             if status not in condition.statuses:
                 whose = "the corrected statement of " if condition.corrected else ""
@@ -129,8 +131,8 @@ class Filler:
                     f"{whose}`{condition.about}` is {status} in this run, and it rests on {required}"
                 )
 
-    def _first(self, function: Callable[..., str], about: str, *arguments: str) -> str:
-        return function(self.about(about)[0], *arguments)
+    def _first(self, function: Callable[..., str], claim: str, *arguments: str) -> str:
+        return function(self.results_for(claim)[0], *arguments)
 
     def _term(
         self,
@@ -141,15 +143,18 @@ class Filler:
         path: str,
     ) -> str:
         """Return the LaTeX of a term of a formula, or of the factor before the sum in the term."""
+        if statement not in ("printed", "corrected"):
+            raise ReportError(f"{statement!r}: must be 'printed' or 'corrected'")
+        steps = path.split(".")
+        if not all(map(str.isdigit, steps)):
+            raise ReportError(f"{path!r}: must be numbers with dots between them")
         text = (
             result.printed
             if statement == "printed"
             else _amendment(result).formula or ""
         )
         try:
-            node = find(
-                parse(text), [int(step) for step in path.split(".") if step.isdigit()]
-            )
+            node = find(parse(text), [int(step) for step in steps])
         except (FormulaError, TermError) as error:
             raise MissingError(
                 f"`{claim_id(result)}` has no {kind} {path} in its {statement} formula ({error})"
@@ -167,7 +172,8 @@ class Filler:
 
     def _recorded(self, name: str) -> str:
         """Return a figure that is not made from verdicts, such as a figure of an experiment or of the benchmarks."""
-        if (file := f"{name}.svg") not in self.drawn:
+        file = f"{name}.svg"
+        if file not in self.figure_files:
             raise MissingError(f"the report has no figure {name}")
         return f"![{name}]({self.places.page('figures')}/{file})"
 
@@ -214,13 +220,17 @@ def _onset(result: Result, figure: str) -> str:
     """Return the table in the data of a figure: from which N each bound is stronger than the trivial bound."""
     for picture in pictures(result):
         if picture.name.startswith(figure) and LOWER_BOUND in picture.columns:
-            columns = zip(*(picture.columns[name] for name in ONSET), strict=True)
+            columns = zip(
+                *(picture.columns[name] for name in ONSET_COLUMNS), strict=True
+            )
             rows = [[_rounded(value) for value in row] for row in columns]
             for row, least in zip(
                 rows, map(_rounded, picture.columns[LOWER_BOUND]), strict=True
             ):
                 row[-1] = row[-1] if least == row[-1] else f"{least} to {row[-1]}"
-            return md.table([*ONSET.values()], rows, right=range(len(ONSET)))
+            return md.table(
+                [*ONSET_COLUMNS.values()], rows, right=range(len(ONSET_COLUMNS))
+            )
     raise MissingError(
         f"`{claim_id(result)}` has no figure {figure} with a table in this run"
     )
@@ -268,7 +278,7 @@ def term(node: Formula, path: Sequence[int]) -> Formula:
     """
     subterm = node
     for depth, number in enumerate(path):
-        terms = addends(subterm if depth == 0 else _sum_in(subterm))
+        terms = addends(subterm if depth == 0 else _sum_and_factor(subterm)[0])
         if not 1 <= number <= len(terms):
             raise TermError(f"there are {len(terms)} terms, not {number}")
         subterm = terms[number - 1]
@@ -279,7 +289,7 @@ def term(node: Formula, path: Sequence[int]) -> Formula:
 
 def common_factor(node: Formula, path: Sequence[int]) -> Formula:
     """Return the factor of the sum inside a term; arguments and errors are those of :func:`term`."""
-    return _without(subterm := term(node, path), _sum_in(subterm))
+    return _sum_and_factor(term(node, path))[1]
 
 
 def addends(node: Formula) -> list[Formula]:
@@ -290,33 +300,25 @@ def addends(node: Formula) -> list[Formula]:
     return [node]
 
 
-def _sum_in(node: Formula) -> Formula:
-    """Return the first sum among the factors of a product."""
+def _sum_and_factor(node: Formula) -> tuple[Formula, Formula]:
+    """Return the first sum among the factors of a product, and the product without this sum."""
     if isinstance(node, Bin) and node.op in "+-":
-        return node
-    if isinstance(node, Bin) and node.op in "*/":
-        for side in (node.left, node.right) if node.op == "*" else (node.left,):
-            try:
-                return _sum_in(side)
-            except TermError:
-                continue
-    raise TermError("there is no sum among the factors")
+        return node, _ONE
+    if not isinstance(node, Bin) or node.op not in "*/":
+        raise TermError("there is no sum among the factors")
+    try:
+        total, left = _sum_and_factor(node.left)
+    except TermError:
+        if node.op == "/":
+            raise
+        total, right = _sum_and_factor(node.right)
+        return total, node.left if right is _ONE else Bin("*", node.left, right)
+    if left is _ONE and node.op == "*":
+        return total, node.right
+    return total, Bin(node.op, left, node.right)
 
 
-def _without(node: Formula, factor: Formula) -> Formula:
-    """Return a product without one of its factors."""
-    if node is factor:
-        return Num(Fraction(1))
-    if isinstance(node, Bin) and node.op == "*":
-        if node.left is factor:
-            return node.right
-        if node.right is factor:
-            return node.left
-    if isinstance(node, Bin) and node.op in "*/":
-        return Bin(node.op, _without(node.left, factor), node.right)
-    return node
-
-
+_ONE = Num(Fraction(1))
 _ROW = re.compile(r"^\|.*", re.MULTILINE)
 
 
@@ -325,10 +327,10 @@ def chapter_blocks(
     results: Sequence[Result],
     paper: PaperSpec,
     places: Places,
-    drawn: Collection[str] = (),
+    figure_files: Collection[str] = (),
 ) -> Iterator[str]:
     """Yield a chapter as blocks of markdown: its title, and the passages whose conditions the run satisfies."""
-    filler = Filler(results, paper, places, drawn)
+    filler = Filler(results, paper, places, figure_files)
     try:
         blocks = [
             block for passage in chapter.passage for block in _passage(passage, filler)
@@ -343,10 +345,10 @@ def chapter_blocks(
 def _passage(passage: Passage, filler: Filler) -> Iterator[str]:
     """Yield a filled-in passage, or a sentence on why it is left out."""
     conditions = passage.conditions()
-    named = [arguments[0] for _, arguments in calls(passage.text)] + [
+    claims = [arguments[0] for _, arguments in calls(passage.text)] + [
         condition.about for condition in conditions
     ]
-    if not all(map(filler.judged, named)):
+    if not all(map(filler.is_judged, claims)):
         return
     try:
         for condition in conditions:

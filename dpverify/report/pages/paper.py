@@ -50,11 +50,11 @@ def paper_pages(
     run: Run,
     paper: PaperSpec | None = None,
     other_pages: Sequence[str] = (),
-    drawn: Collection[str] = (),
+    figure_files: Collection[str] = (),
 ) -> dict[str, str]:
     """Return the text of each page of a paper, by its path relative to the report's folder.
 
-    ``drawn`` has the existing figure files that are not made from verdicts. Chapters may show them.
+    ``figure_files`` has the existing figure files that are not made from verdicts. Chapters may show them.
     """
     layout = lay_out(key, run)
     places = layout.places(run)
@@ -64,13 +64,13 @@ def paper_pages(
         | _units(key, run, layout, paper)
     )
     pages[layout.front] = _front(
-        key, run, layout, paper, other_pages, drawn, pages.keys()
+        key, run, layout, paper, other_pages, figure_files, pages.keys()
     )
     proofs = f"{key}/{PROOFS}"
     for page in layout.parts:
         places_of_page = places.on(page.file)
         chapters = (
-            _chapters(run, paper, page.part, places_of_page, drawn)
+            _chapters(run, paper, page.part, places_of_page, figure_files)
             if page.number == 1
             else ""
         )
@@ -91,7 +91,7 @@ def paper_pages(
             proofs=places_of_page.page(proofs) if proofs in pages else "",
             page=page,
             places=places_of_page,
-            told=chapters,
+            chapters=chapters,
             claims=claims,
         )
     if layout.parts:
@@ -102,10 +102,18 @@ def paper_pages(
             "key": key,
             "run": run,
             "places": places_of_page,
+            "readings": readings_block(run.results),
         }
-        values |= {"readings": readings_block(run.results)}
         pages[layout.claims] = render("claims", **values)
     return pages
+
+
+def _heading(key: str, run: Run, layout: Layout, places: Places) -> dict[str, str]:
+    return {
+        "title": title(key, run),
+        "front": places.page(layout.front),
+        "claims": places.page(layout.claims),
+    }
 
 
 def _questions(
@@ -124,15 +132,10 @@ def _questions(
         chapter_blocks(question.chapter, run.results, paper, places_of_page)
         for question in questions(key)
     )
-    heading = {
-        "title": title(key, run),
-        "front": places_of_page.page(layout.front),
-        "claims": places_of_page.page(layout.claims),
-    }
     return {
         file: render(
             "questions",
-            **heading,
+            **_heading(key, run, layout, places_of_page),
             answers="\n\n".join(
                 block for answer_blocks in blocks for block in answer_blocks
             ),
@@ -148,18 +151,13 @@ def _proofs(
         return {}
     file = f"{key}/{PROOFS}"
     places_of_page = layout.places(run).on(file)
-    heading = {
-        "title": title(key, run),
-        "front": places_of_page.page(layout.front),
-        "claims": places_of_page.page(layout.claims),
-    }
     rules = places_of_page.page(RULES)
     proofs = "\n\n".join(ProofPage.of(paper, places_of_page, rules).blocks())
     page = render(
         "proofs",
         readings=readings_block(run.results, proofs),
         rules=rules,
-        **heading,
+        **_heading(key, run, layout, places_of_page),
         proofs=proofs,
     )
     return {file: page, RULES: rules_page()}
@@ -173,15 +171,10 @@ def _units(
         return {}
     file = f"{key}/{UNITS_PAGE}"
     places_of_page = layout.places(run).on(file)
-    heading = {
-        "title": title(key, run),
-        "front": places_of_page.page(layout.front),
-        "claims": places_of_page.page(layout.claims),
-    }
     return {
         file: render(
             "units",
-            **heading,
+            **_heading(key, run, layout, places_of_page),
             blocks="\n\n".join(UnitsPage(paper, places_of_page).blocks()),
         )
     }
@@ -193,7 +186,7 @@ def _front(
     layout: Layout,
     paper: PaperSpec | None,
     other_pages: Sequence[str],
-    drawn: Collection[str],
+    figure_files: Collection[str],
     pages: Collection[str],
 ) -> str:
     """Return the first page. It includes the claims if it is the only page.
@@ -206,10 +199,11 @@ def _front(
     units = f"{key}/{UNITS_PAGE}"
     judged = [result for result in run.results if result.status != "untested"]
     has_one_page = not layout.parts
-    chapters = _chapters(run, paper, "", places, drawn)
+    chapters = _chapters(run, paper, "", places, figure_files)
     parts = (
         "\n\n".join(
-            _chapters(run, paper, part, places, drawn) for part in by_part(judged)
+            _chapters(run, paper, part, places, figure_files)
+            for part in by_part(judged)
         )
         if has_one_page
         else ""
@@ -228,10 +222,10 @@ def _front(
         run=run,
         key=key,
         index=INDEX,
-        told=chapters,
+        chapters=chapters,
         others=other_links(other_pages),
         summary=summary(run.results, places, layout.claims),
-        whole=has_one_page,
+        has_one_page=has_one_page,
         places=places,
         claims_page=places.page(layout.claims),
         proofs=places.page(proofs) if proofs in pages else "",
@@ -258,15 +252,21 @@ def _claims(
     quoted: dict[str, str] = {}  # quotation to the first claim of the page that has it
     # long premises to the first claim of the page that has them
     premises: dict[str, str] = {}
-    several = [*groups]
-    letters = shared_letters(several)
-    head = letters_of_page(several, letters)
-    sections = [f"{head}\n"] if head else []
-    for group in several:
+    claim_groups = [*groups]
+    letters = shared_letters(claim_groups)
+    letters_text = letters_of_page(claim_groups, letters)
+    sections = [f"{letters_text}\n"] if letters_text else []
+    for group in claim_groups:
         first = quoted.setdefault(group[0].quote, claim_id(group[0]))
-        above = "" if first == claim_id(group[0]) else first
+        earlier_claim = "" if first == claim_id(group[0]) else first
         section = claim_section(
-            group, run.run.budget, figures, drawn_figures, above, letters, proofs
+            group,
+            run.run.budget,
+            figures,
+            drawn_figures,
+            earlier_claim,
+            letters,
+            proofs,
         )
         sections.append(
             _premises_once(
@@ -281,7 +281,9 @@ def _claims(
 def _without_repeated(section: str, group: Sequence[Result], chapters: str) -> str:
     """Replace the explanation of a corrected statement by a reference if the chapters of the page contain it."""
     amendments = [amendment for result in group for amendment in result.beside]
-    for why in {md.explanation(amendment.why) for amendment in amendments}:
+    reasons = {md.explanation(amendment.why) for amendment in amendments}
+    # the longest first, because a reason may contain another
+    for why in sorted(reasons, key=len, reverse=True):
         if len(why) > LONG_PREMISES and why in chapters:
             section = section.replace(why, "The top of this page says why.")
     return section
@@ -302,14 +304,18 @@ def _premises_once(section: str, claim: str, premises: dict[str, str]) -> str:
 
 
 def _chapters(
-    run: Run, paper: PaperSpec | None, part: str, places: Places, drawn: Collection[str]
+    run: Run,
+    paper: PaperSpec | None,
+    part: str,
+    places: Places,
+    figure_files: Collection[str],
 ) -> str:
     """Return the chapters at the top of a page."""
     if paper is None:
         return ""
     chapters = [chapter for chapter in paper.chapters if chapter.part == part]
     blocks = (
-        chapter_blocks(chapter, run.results, paper, places, drawn)
+        chapter_blocks(chapter, run.results, paper, places, figure_files)
         for chapter in chapters
     )
-    return "\n\n".join(block for of_one in blocks for block in of_one)
+    return "\n\n".join(block for chapter_parts in blocks for block in chapter_parts)

@@ -138,7 +138,7 @@ def fill(
     }
     try:
         for condition in passage.conditions():
-            if not filler.about(condition.about):
+            if not filler.results_for(condition.about):
                 raise MissingError(
                     f"`{condition.about}` must be a claim that the run has judged"
                 )
@@ -201,7 +201,7 @@ def _status_words(
     """Return the status of the amendment or of the regime (by ``field``) of a claim in words."""
     statuses = {
         getattr(result, field).status
-        for result in filler.about(about)
+        for result in filler.results_for(about)
         if getattr(result, field) is not None
     }
     if len(statuses) != 1:
@@ -214,7 +214,7 @@ def _status_words(
 
 def _link(filler: Filler, places: Places, about: str, words: str) -> str:
     """Return a link to a claim with the given words."""
-    results = filler.about(about)
+    results = filler.results_for(about)
     if not results:
         raise MissingError(f"`{about}` must be a claim that the run has judged")
     return md.link(md.prose(words), places.target(results[0].claim))

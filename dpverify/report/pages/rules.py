@@ -94,7 +94,9 @@ def _entry(rule: Mapping[str, Any], reason: str) -> Iterator[str]:
     coq = rule["basis"]["coq"]
     theorem = rule["basis"]["theorem"]
     proof = f"{_coq('statements.v', f'{theorem}_statement')}\n\n{_coq(coq, theorem)}"
-    yield md.folded(f"Proof in Coq, from specs/proofs/{coq}", f"```coq\n{proof}\n```")
+    yield md.details_block(
+        f"Proof in Coq, from specs/proofs/{coq}", f"```coq\n{proof}\n```"
+    )
 
 
 def _domain(rule: Mapping[str, Any]) -> str:

@@ -50,7 +50,7 @@ from dpverify.report.statements import (
 )
 from dpverify.report.words import GENERATED, STATUSES, false_alarm_line, plural
 
-LONGEST_DEFINITION = 60  # characters of a definition that a page shows
+MAX_DEFINITION = 60  # characters of a definition that a page shows
 PREMISES_START = "Given: "  # beginning of the line with the premises
 
 _STATEMENT = re.compile(r"[a-z0-9_]+:(?P<claim>[a-z0-9-]+) \((?P<about>.*)\)")
@@ -67,16 +67,16 @@ _ORDER = re.compile(r"[^ ]+(?: [-+*/] [^ ]+)* (?:<=|>=|<|>) [^ ]+(?: [-+*/] [^ ]
 def given_line(source: Result | AmendmentResult) -> str:
     """Return the premises of a "proved given" statement. Premises about letters of only the derivation are last."""
     premises: list[str] = []
-    of_letters: list[str] = []
+    letter_premises: list[str] = []
     for text in source.given:
         (
-            of_letters
+            letter_premises
             if _EQUATION.fullmatch(text) or _ORDER.fullmatch(text)
             else premises
         ).append(_premise(text, source))
     premises += (
-        [f"of letters that only the derivation has, {', '.join(of_letters)}"]
-        if of_letters
+        [f"of letters that only the derivation has, {', '.join(letter_premises)}"]
+        if letter_premises
         else []
     )
     return f"{PREMISES_START}{'; '.join(premises)}." if premises else ""
@@ -88,7 +88,7 @@ def definitions_line(source: Result | AmendmentResult) -> str:
     for text in source.definitions:
         name, _, formula = text.partition(" = ")
         if (
-            len(text) <= LONGEST_DEFINITION
+            len(text) <= MAX_DEFINITION
             and "(" not in name
             and not _CALL.fullmatch(formula)
         ):
@@ -170,7 +170,7 @@ def evidence(source: Result | AmendmentResult) -> str:
     chains = derivations(source)
     parts = [plural(len(chains), "derivation")] if chains else []
     # the page shows them above the evidence
-    told_above = source.status == "refuted" and counterexamples(source)
+    is_shown_above = source.status == "refuted" and counterexamples(source)
     for status in STATUSES:
         checks = [
             check
@@ -180,7 +180,7 @@ def evidence(source: Result | AmendmentResult) -> str:
         checks = [
             check
             for check in checks
-            if _missed(check) or status != "refuted" or not told_above
+            if _missed(check) or status != "refuted" or not is_shown_above
         ]
         descriptions = [
             _check(check)
@@ -190,7 +190,7 @@ def evidence(source: Result | AmendmentResult) -> str:
         parts += [f"{status} by {', '.join(descriptions)}"] if descriptions else []
     parts += (
         [f"slack {slack}"]
-        if (slack := show_slack(source.slack)) and not told_above
+        if (slack := show_slack(source.slack)) and not is_shown_above
         else []
     )
     # then the certificate proves the steps that our engine leaves open

@@ -221,11 +221,11 @@ def render_report(
     runs: Mapping[str, Run],
     papers: Papers | None = None,
     other_pages: Sequence[str] = (),
-    drawn: Collection[str] = (),
+    figure_files: Collection[str] = (),
 ) -> dict[str, bytes]:
     """Return all files of the report except the data, as a map from path to content.
 
-    ``other_pages`` and ``drawn`` are the pages and figure files in the folder that are not made from verdicts.
+    ``other_pages`` and ``figure_files`` are the pages and figure files in the folder that are not made from verdicts.
     """
     ordered = ordered_runs(runs)
     papers_by_key = papers or {}
@@ -241,7 +241,7 @@ def render_report(
         files |= {
             name: text.encode()
             for name, text in paper_pages(
-                key, run, papers_by_key.get(key), other_pages, drawn
+                key, run, papers_by_key.get(key), other_pages, figure_files
             ).items()
         }
         for picture in (

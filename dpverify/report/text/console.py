@@ -83,7 +83,7 @@ def in_ascii(text: str) -> str:
     return text.translate(_LETTERS).encode("ascii", "replace").decode()
 
 
-LONGEST_WORD = 26  # at 80 columns, columns are wide enough for words up to this length
+MAX_WORD = 26  # at 80 columns, columns are wide enough for words up to this length
 COLUMN_GAP = 3  # characters between two columns
 
 Cell = str | Text
@@ -156,7 +156,7 @@ def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
 
 def longest_word(room: int) -> int:
     """Return the length up to which words are not broken in a table of width ``room``."""
-    return max(LONGEST_WORD, room // 3)
+    return max(MAX_WORD, room // 3)
 
 
 def name_cell(name: str, room: int = 80) -> str:

@@ -35,11 +35,11 @@ def test_others_are_what_all_spent_but_we_by_the_second(
         iter([1.0, 5.0, 9.0]),
     )
     monkeypatch.setattr(machine, "perf_counter", lambda: next(clock))
-    monkeypatch.setattr(machine, "_all_seconds", lambda: next(everything))
-    monkeypatch.setattr(machine, "_own_seconds", lambda: next(own))
+    monkeypatch.setattr(machine, "_machine_seconds", lambda: next(everything))
+    monkeypatch.setattr(machine, "_process_seconds", lambda: next(own))
     watch = Watch()
-    assert watch.others() == 1.5  # (10 - 4)/4
-    assert watch.others() == 0.375  # (11 - 8)/8
+    assert watch.load_by_others() == 1.5  # (10 - 4)/4
+    assert watch.load_by_others() == 0.375  # (11 - 8)/8
 
 
 def test_all_seconds_leave_out_those_in_which_nothing_was_done(
@@ -50,7 +50,7 @@ def test_all_seconds_leave_out_those_in_which_nothing_was_done(
     monkeypatch.setattr(
         Path, "read_text", lambda self: f"cpu  {line} 64 128\ncpu0 1 1\n"
     )
-    assert machine._all_seconds() == 1 + 2 + 4 + 8 + 16 + 32
+    assert machine._machine_seconds() == 1 + 2 + 4 + 8 + 16 + 32
 
 
 def test_the_load_is_the_mean_of_the_last_minute(

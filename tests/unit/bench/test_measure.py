@@ -59,7 +59,7 @@ def calls(order: list[str], name: str) -> Callable[[], Usage]:
 def test_forms_are_called_in_turns_and_the_order_rotates() -> None:
     order: list[str] = []
     forms = {name: calls(order, name) for name in "abc"}
-    found = measure_case(of(forms, clock="wall"), rounds=3, turn=1)
+    found = measure_case(of(forms, clock="wall"), rounds=3, pass_number=1)
     assert "".join(order) == "abc" + "bca" + "cab" + "abc"
     assert {name: len(times.seconds) for name, times in found.times.items()} == {
         "a": 3,
@@ -125,7 +125,10 @@ def test_a_case_may_ask_for_fewer_rounds_and_never_for_more() -> None:
 def test_a_sparse_form_is_called_once_in_the_first_passes_only() -> None:
     order: list[str] = []
     case = of({"limit": lambda: None, "slow": calls(order, "slow")}, sparse=("slow",))
-    found = [measure_case(case, rounds=1, turn=turn) for turn in range(5)]
+    found = [
+        measure_case(case, rounds=1, pass_number=pass_number)
+        for pass_number in range(5)
+    ]
     assert order == ["slow"] * 3
     assert ["slow" in each.times for each in found] == [True, True, True, False, False]
 
@@ -156,7 +159,9 @@ def test_names_must_be_those_that_prepare_gives() -> None:
 
 def test_no_garbage_is_collected_meanwhile() -> None:
     seen: list[bool] = []
-    measure_case(of({"look": lambda: seen.append(gc.isenabled())}), rounds=1, turn=1)
+    measure_case(
+        of({"look": lambda: seen.append(gc.isenabled())}), rounds=1, pass_number=1
+    )
     assert set(seen) == {False}
     assert gc.isenabled()
 
@@ -178,7 +183,8 @@ def test_the_first_passes_take_the_memory_of_every_form() -> None:
         "large": lambda: np.ones(2**22).sum(),
     }
     first, second = (
-        measure_case(of(forms), rounds=1, turn=turn).times for turn in (0, 3)
+        measure_case(of(forms), rounds=1, pass_number=pass_number).times
+        for pass_number in (0, 3)
     )
     assert first["small"].added is not None
     assert first["large"].added is not None
@@ -205,7 +211,9 @@ def test_no_call_is_made_for_memory_alone_that_takes_long_or_works_elsewhere(
         "slow": slow,
         "command": calls(order, "command"),
     }
-    times = measure_case(of(forms, sparse=("slow", "command")), rounds=1, turn=0).times
+    times = measure_case(
+        of(forms, sparse=("slow", "command")), rounds=1, pass_number=0
+    ).times
     assert order == ["slow", "command"]
     assert times["limit"].added is not None
     assert times["slow"].added is None

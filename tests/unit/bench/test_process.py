@@ -26,7 +26,9 @@ def test_a_process_that_dies_costs_one_case(capfd: pytest.CaptureFixture[str]) -
         BenchCase("after", "After", toys.good, FORMS),
         BenchCase("last", "Last", toys.dies, FORMS),
     ]
-    good, wrong, dies, after, last = measure_afresh(cases, seed=1, rounds=2, turn=0)
+    good, wrong, dies, after, last = measure_afresh(
+        cases, seed=1, rounds=2, pass_number=0
+    )
     assert wrong.error == "ValueError: of two lines"
     assert "exit code 7" in dies.error
     assert "exit code 7" in last.error
@@ -44,7 +46,10 @@ def test_linear_algebra_has_one_thread_where_we_measure(
     for name in ONE_THREAD:
         monkeypatch.delenv(name, raising=False)
     (found,) = measure_afresh(
-        [BenchCase("threads", "Threads", toys.threads, FORMS)], seed=1, rounds=1, turn=0
+        [BenchCase("threads", "Threads", toys.threads, FORMS)],
+        seed=1,
+        rounds=1,
+        pass_number=0,
     )
     assert found.error == f"ValueError: {' '.join(sorted(ONE_THREAD))}"
 
@@ -54,7 +59,7 @@ def test_a_process_that_is_not_heard_to_its_end_ends() -> None:
         [BenchCase(name, "Good", toys.good, FORMS) for name in "ab"],
         seed=1,
         rounds=1,
-        turn=0,
+        pass_number=0,
     )
     assert not next(answers).error
     answers.close()
@@ -70,12 +75,12 @@ class Stand:
         self.stops: tuple[str, ...] = ("interrupted",)
 
     def __call__(
-        self, cases: Sequence[BenchCase], *, seed: int, rounds: int, turn: int
+        self, cases: Sequence[BenchCase], *, seed: int, rounds: int, pass_number: int
     ) -> Generator[Measured, None, None]:
-        self.asked.append((turn, [each.name for each in cases]))
+        self.asked.append((pass_number, [each.name for each in cases]))
         self.seeds.add(seed)
         for each in cases:
-            if each.name in self.stops and turn == 1:
+            if each.name in self.stops and pass_number == 1:
                 raise KeyboardInterrupt
             yield (
                 Measured(error="no")
@@ -139,6 +144,8 @@ def test_a_run_that_was_ended_goes_on_and_a_whole_one_leaves_nothing(
     assert (whole.runs[0].earlier, whole.runs[0].interrupted) == (0, False)
     first = run(groups, Amount(3, 5), store=Store(path))
     assert first.runs[0].interrupted
+    again = run(groups, Amount(3, 5), store=Store(path))
+    assert (again.runs[0].earlier, again.runs[0].interrupted) == (4, True)
     assert run(groups, Amount(3, 5), seed=1, store=Store(path)).runs[0].earlier == 0
     assert run(groups, Amount(3, 5), store=Store(path), fresh=True).runs[0].earlier == 0
     stand.asked.clear()

@@ -33,19 +33,19 @@ class Clock:
     stop_in_pass = 99
 
     def __call__(
-        self, cases: Sequence[BenchCase], *, seed: int, rounds: int, turn: int
+        self, cases: Sequence[BenchCase], *, seed: int, rounds: int, pass_number: int
     ) -> Generator[Measured, None, None]:
-        if turn == self.stop_in_pass:
+        if pass_number == self.stop_in_pass:
             raise KeyboardInterrupt
         for each in cases:
             yield (
                 Measured(error="ValueError: no")
                 if each.name in self.broken
-                else self._found(turn)
+                else self._found(pass_number)
             )
 
-    def _found(self, turn: int) -> Measured:
-        ours = self.factor * (1 + 0.001 * ((7 * turn) % 9))
+    def _found(self, pass_number: int) -> Measured:
+        ours = self.factor * (1 + 0.001 * ((7 * pass_number) % 9))
         return Measured(
             {"limit": FormTimes([1e-3] * 2), "ours": FormTimes([ours * 1e-3] * 2)}
         )

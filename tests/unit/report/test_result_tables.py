@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dpverify.report.result_tables import LONGEST_HEADLINE, MOST_ROWS, ResultTable
+from dpverify.report.result_tables import MAX_HEADLINE, MAX_ROWS, ResultTable
 
 TWO = ResultTable(
     "Two rows",
@@ -19,7 +19,7 @@ TWO = ResultTable(
 
 def test_repr_is_one_short_line() -> None:
     assert ResultTable("a\nb", []).short("Run") == "<Run: a b>"
-    assert len(ResultTable("x" * 9999, []).short("Run")) == LONGEST_HEADLINE + len(
+    assert len(ResultTable("x" * 9999, []).short("Run")) == MAX_HEADLINE + len(
         "<Run: >"
     )
 
@@ -55,10 +55,10 @@ def test_everything_in_html_is_escaped() -> None:
 
 
 def test_text_and_html_say_how_many_rows_they_leave_out() -> None:
-    table = ResultTable("Many", [{"number": i} for i in range(MOST_ROWS + 5)])
+    table = ResultTable("Many", [{"number": i} for i in range(MAX_ROWS + 5)])
     assert "5 more rows" in table.text()
     assert "5 more rows" in table.html()
-    assert table.html().count("<tr>") == MOST_ROWS + 1
+    assert table.html().count("<tr>") == MAX_ROWS + 1
 
 
 def test_without_pandas_the_error_says_what_to_install(

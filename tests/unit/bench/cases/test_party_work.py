@@ -86,16 +86,16 @@ class Timed(party_work.Parties):
     def __init__(self, seconds: float) -> None:
         self.seconds, self.asked = seconds, list[int]()
 
-    def _all(self, name: str, size: int, times: int) -> float:
+    def _slowest_seconds(self, name: str, size: int, times: int) -> float:
         self.asked.append(times)
         return self.seconds / times  # to tell the calls apart
 
 
 def test_what_is_short_is_done_again_until_it_takes_long_enough() -> None:
-    short, long = Timed(0.03), Timed(party_work.SHORTEST)
+    short, long = Timed(0.03), Timed(party_work.MIN_SECONDS)
     assert short.run("bare", 1).seconds == 0.03 / 4
     assert short.asked == [1, 4]
-    assert long.run("bare", 1).seconds == party_work.SHORTEST
+    assert long.run("bare", 1).seconds == party_work.MIN_SECONDS
     assert long.asked == [1]
 
 

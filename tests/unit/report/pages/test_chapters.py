@@ -10,6 +10,7 @@ from dpverify.ledger.check_results import CheckResult
 from dpverify.ledger.formula import parse, to_text
 from dpverify.ledger.results import Result
 from dpverify.ledger.specs import Chapter, Passage
+from dpverify.report.collect import ReportError
 from dpverify.report.pages.fill import TermError, chapter_blocks, common_factor, term
 from dpverify.report.pages.layout import Places
 from dpverify.report.pages.write import read_runs
@@ -211,6 +212,33 @@ def test_terms(text: str, path: list[int], found: str) -> None:
 def test_what_stands_before_a_sum(text: str, factor: str) -> None:
     whole = text if text != "a + b" else "1*(a + b)"
     assert to_text(common_factor(parse(whole), [1])) == factor
+
+
+@for_each(
+    ("text", "factor"),
+    [
+        ("a*(b*(x + y)) + c", "a*b"),
+        ("a*((x + y)/b)", "a*(1/b)"),
+        ("a/b*(c*((x + y)*d))", "a/b*(c*d)"),
+    ],
+)
+def test_factor_of_a_sum_inside_the_right_factor(text: str, factor: str) -> None:
+    assert to_text(common_factor(parse(text), [1])) == factor
+
+
+@for_each(
+    ("call", "rule"),
+    [
+        ("term('lemma-12', 'printed', '1.x')", "must be numbers with dots"),
+        ("term('lemma-12', 'printed', '')", "must be numbers with dots"),
+        ("term('lemma-12', 'quoted', '1')", "must be 'printed' or 'corrected'"),
+    ],
+)
+def test_wrong_arguments_of_terms_are_errors(
+    fresh: Result, call: str, rule: str
+) -> None:
+    with pytest.raises(ReportError, match=rule):
+        told(f"{{{{ {call} }}}}", [fresh])
 
 
 @for_each(("text", "path"), [("a + b", [3]), ("a*b", [1, 1]), ("a", [])])

@@ -9,9 +9,10 @@ import pytest
 
 from dpverify.ledger.check_results import AmendmentResult, DerivationResult, StepResult
 from dpverify.ledger.results import Result, Run
+from dpverify.report import markdown as md
 from dpverify.report.collect import said_alike
 from dpverify.report.pages.layout import Places
-from dpverify.report.pages.paper import paper_pages
+from dpverify.report.pages.paper import _without_repeated, paper_pages
 from dpverify.report.pages.summary import MAX_CHANGES, summary
 from dpverify.report.pages.templates import claim_section, evidence
 from dpverify.report.words import readings_of
@@ -266,6 +267,24 @@ def test_interrupted_run_says_so(run: Run) -> None:
         run, run=msgspec.structs.replace(run.run, interrupted=True)
     )
     assert "> The run was interrupted" in only_page(cut)
+
+
+def test_a_repeated_reason_that_contains_another_is_replaced_completely() -> None:
+    results = []
+    for number in range(10):
+        short = f"The bound fails for the case {number}, {'as computed ' * 12}here"
+        for why in (short, f"First. {short}. Last."):
+            result = lemma_12("fresh")
+            assert result.amendment is not None
+            amendment = msgspec.structs.replace(result.amendment, why=why)
+            results.append(msgspec.structs.replace(result, amendment=amendment))
+    text = "\n".join(
+        md.explanation(amendment.why)
+        for result in results
+        for amendment in result.beside
+    )
+    shown = _without_repeated(text, results, text)
+    assert set(shown.split("\n")) == {"The top of this page says why."}
 
 
 def test_blind_control_is_marked(paper: str) -> None:

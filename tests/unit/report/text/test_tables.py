@@ -7,7 +7,7 @@ from rich.text import Text
 
 from dpverify.ledger import load_specs
 from dpverify.ledger.claims import list_claims
-from dpverify.report.text.console import LONGEST_WORD, Cell, name_cell, table
+from dpverify.report.text.console import MAX_WORD, Cell, name_cell, table
 from dpverify.report.words import claim_with_reading
 from tests.for_each import for_each
 
@@ -62,10 +62,7 @@ def test_no_word_of_the_list_of_all_claims_is_broken(width: int) -> None:
     assert max(map(len, text.splitlines())) <= width
     parts = {*text.split()}
     assert {
-        word
-        for row in rows
-        for word in " ".join(row).split()
-        if len(word) <= LONGEST_WORD
+        word for row in rows for word in " ".join(row).split() if len(word) <= MAX_WORD
     } <= parts
 
 

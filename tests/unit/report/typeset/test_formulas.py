@@ -22,6 +22,10 @@ ROOT = Path(__file__).parents[4]
         ),
         ("epsilon <= 7/3 log(1/delta)", r"$\epsilon \le 7/3\log(1/\delta)$"),
         ("1 - (1-alpha)^(t-i), not 1", r"$1 - (1-\alpha)^{t-i}$, not 1"),
+        (
+            "x in (0, 1/alpha] or [0, alpha), not alpha(0]",
+            r"$x$ in $(0, 1/\alpha]$ or $[0, \alpha)$, not alpha(0]",
+        ),
         ("sqrt(d log(1/delta))/epsilon", r"$\sqrt{d\log(1/\delta)}/\epsilon$"),
         ("|m-hat_t - m_t| is", r"$|\hat{m}_t - m_t|$ is"),
         (

@@ -4,7 +4,7 @@ import re
 
 from dpverify.ledger import load_specs
 from dpverify.report import markdown as md
-from dpverify.report.markdown import has_words, mended, with_formulas_marked
+from dpverify.report.markdown import complete_formula, has_words, with_formulas_marked
 from tests.for_each import for_each
 
 DAMAGED = {
@@ -53,6 +53,7 @@ def test_a_formula_that_nothing_can_typeset_is_readable_text() -> None:
     ]
     assert {claim.partition(":")[2] for claim in damaged} == DAMAGED
     assert with_formulas_marked(r"as $\frac{a}{\gamma$ is") == "as `a/γ` is"
+    assert with_formulas_marked(r"as $\frac{a}{`\gamma$ is") == "as ``a/(`γ)`` is"
 
 
 def test_every_formula_of_a_quotation_is_whole() -> None:
@@ -101,4 +102,4 @@ def test_formulas_are_marked(quotation: str, marked: str) -> None:
     ],
 )
 def test_a_cut_formula_is_mended(latex: str, whole: str) -> None:
-    assert mended(latex) == whole
+    assert complete_formula(latex) == whole
