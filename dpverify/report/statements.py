@@ -95,34 +95,24 @@ def correction_block(
 
     With ``in_chapter``, its formula and conditions are always shown, because there is no heading with the conditions.
     """
-    printed_lines = {
-        _key(line): line
-        for line in statement_of(printed)
-        if line.word not in SHARED_LINES
+    printed_keys = {
+        _key(line) for line in statement_of(printed) if line.word not in SHARED_LINES
     }
     lines = [line for line in statement_of(amendment) if line.word not in SHARED_LINES]
-    replaced = {
-        word for word, _ in printed_lines.keys() - set(map(_key, lines)) if word
-    }
+    replaced = {word for word, _ in printed_keys - set(map(_key, lines)) if word}
     repeated_words = {*replaced, "if"} if in_chapter else replaced
     changed_lines = [
         line
         for line in lines
-        if _key(line) not in printed_lines or line.word in repeated_words
+        if _key(line) not in printed_keys or line.word in repeated_words
     ]
     in_heading = amendment.holds_for if amendment.corrects and not in_chapter else []
-    sentences = [
-        _sentence(
-            _context(
-                [
-                    line
-                    for line in changed_lines
-                    if not (line.word == "if" and line.text in in_heading)
-                ]
-            )
-        )
+    context_lines = [
+        line
+        for line in changed_lines
+        if not (line.word == "if" and line.text in in_heading)
     ]
-    sentences += [*_replacements(lines, replaced)]
+    sentences = [_sentence(_context(context_lines)), *_replacements(lines, replaced)]
     sentences += (
         ["Otherwise as printed."]
         if any(line not in changed_lines and _context([line]) for line in lines)
