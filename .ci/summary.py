@@ -82,7 +82,7 @@ def other_rates(run: dict[str, Any]) -> Found:
             yield (
                 WORST_FIRST[2],
                 check["check"],
-                f"{reds} false reds with {len(check['says'])} seeds, {seen}",
+                f"{reds} false refutations with {len(check['says'])} seeds, {seen}",
             )
 
 

@@ -16,11 +16,10 @@ from dpverify.kernels import check
 from dpverify.targets import TargetError, load_object
 
 GROUP: Final = "dpverify.algorithms"
-"""Entry points of this group name objects of :class:`Algorithm`."""
-
+"""Each entry point of this group names an :class:`Algorithm`."""
 
 UNUSABLE: Final[dict[str, str]] = {}
-"""Algorithms of other packages that cannot be loaded, with the reason."""
+"""Entry points that cannot be loaded, by name, with the reason."""
 
 
 def all_algorithms() -> Iterator[Algorithm[Any]]:

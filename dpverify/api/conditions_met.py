@@ -15,7 +15,8 @@ from dpverify.ledger.check import (
 )
 from dpverify.ledger.check_results import Counterexample
 from dpverify.ledger.load import load_specs
-from dpverify.ledger.records import SHOWN, Record
+from dpverify.ledger.records import SHOWN as STRONGER_THAN_SEARCH
+from dpverify.ledger.records import Record
 from dpverify.ledger.results import Result
 
 if TYPE_CHECKING:
@@ -44,11 +45,13 @@ class JudgedConditions(Record, frozen=True, kw_only=True):
     """The conditions of all claims that other claims of the same paper use."""
 
     paper: str
-    stated: int  # number of further conditions, which the claims state themselves
+    stated_conditions: (
+        int  # number of further conditions, which the claims state themselves
+    )
     conditions: list[JudgedCondition]
     # unmet conditions that ``conditions.toml`` does not have, and conditions in this
     # file that are not found unmet
-    surprises: list[str]
+    differences_from_record: list[str]
 
     @property
     def unmet(self) -> list[JudgedCondition]:
@@ -106,10 +109,12 @@ def used_conditions(
     [('zhang2021:theorem-3-3', 'n >= 2')]
     """
     loaded = load_specs(specs)
-    first = next(loaded.claims(paper), None)
-    conditions, stated = conditions_of_used_claims(loaded.papers[paper])
+    first_claim = next(loaded.claims(paper), None)
+    conditions, stated_conditions = conditions_of_used_claims(loaded.papers[paper])
     unmet = read_conditions(
-        loaded.directory / paper if first is None else Path(first.file).parent
+        loaded.directory / paper
+        if first_claim is None
+        else Path(first_claim.file).parent
     )
     records = {
         (record.claim, record.uses, record.condition): record.reason for record in unmet
@@ -126,18 +131,20 @@ def used_conditions(
             results.setdefault(result.claim, []).append(result)
     judged: list[JudgedCondition] = []
     for condition in conditions:
-        name = (
+        key = (
             condition.claim.record.id,
             condition.used.record.id,
             condition.condition,
         )
-        of_claim = [] if condition.implied is None else results[condition.implied.key]
-        judged.append(_judged(condition, of_claim, records.get(name)))
+        results_of_condition = (
+            [] if condition.implied is None else results[condition.implied.key]
+        )
+        judged.append(_judged(condition, results_of_condition, records.get(key)))
     return JudgedConditions(
         paper=paper,
-        stated=stated,
+        stated_conditions=stated_conditions,
         conditions=judged,
-        surprises=[*_surprises(judged, records)],
+        differences_from_record=[*_differences(judged, records)],
     )
 
 
@@ -154,11 +161,13 @@ def _judged(
     }
     order: tuple[Finding, ...] = ("met", "no violation found", "undecided", "not met")
     for result in results:
-        of_reading: Finding = (
-            "met" if result.status in SHOWN else ranks.get(result.status, "undecided")
+        finding_of_reading: Finding = (
+            "met"
+            if result.status in STRONGER_THAN_SEARCH
+            else ranks.get(result.status, "undecided")
         )
-        if order.index(of_reading) > order.index(finding):
-            finding = of_reading
+        if order.index(finding_of_reading) > order.index(finding):
+            finding = finding_of_reading
             reading = result.reading
             example = next(
                 (
@@ -180,7 +189,7 @@ def _judged(
     )
 
 
-def _surprises(
+def _differences(
     judged: Sequence[JudgedCondition], records: dict[tuple[str, str, str], str]
 ) -> Iterator[str]:
     """Yield the differences between the judged conditions and the records."""

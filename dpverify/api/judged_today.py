@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 KIND = "judged"
 
 
-class JudgedToday(Record, frozen=True):
+class CurrentChecks(Record, frozen=True):
     """The names of the checks of a claim, and what has changed since a recorded run."""
 
     checks: list[str]
-    stale: list[str]
+    changes: list[str]
 
 
 def judged_today(
@@ -36,7 +36,7 @@ def judged_today(
     claim: ClaimSpec,
     source: str | None = None,
     inputs: Inputs | None = None,
-) -> JudgedToday:
+) -> CurrentChecks:
     """Return the checks that judge a claim, and compare its recorded run with the present record and code.
 
     With the ``inputs`` of the command, the answer is cached and reused until one of them changes. ``source`` names the
@@ -46,9 +46,9 @@ def judged_today(
     cached = _cached(key) if key else None
     if cached is not None:
         return cached
-    today = JudgedToday(
+    today = CurrentChecks(
         checks=_names(claim, source),
-        stale=_stale(run, specs, claim, source) if run else [],
+        changes=_changes(run, specs, claim, source) if run else [],
     )
     keep_new_code()
     if key and inputs is not None and inputs.are_unchanged:
@@ -64,11 +64,13 @@ def _key(run: Run | None, claim: ClaimSpec, inputs: Inputs) -> str:
     )
 
 
-def _cached(key: str) -> JudgedToday | None:
+def _cached(key: str) -> CurrentChecks | None:
     payload = read_cached(KIND, key)
     try:
         return (
-            None if payload is None else msgspec.json.decode(payload, type=JudgedToday)
+            None
+            if payload is None
+            else msgspec.json.decode(payload, type=CurrentChecks)
         )
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
@@ -93,7 +95,7 @@ def _names(claim: ClaimSpec, source: str | None) -> list[str]:
     ]
 
 
-def _stale(run: Run, specs: Specs, claim: ClaimSpec, source: str | None) -> list[str]:
+def _changes(run: Run, specs: Specs, claim: ClaimSpec, source: str | None) -> list[str]:
     """Return what has changed since the recorded run: the record, or the code that judges it."""
     from dpverify.harness.run.sources import PAPERS
     from dpverify.harness.run.suite import Suite

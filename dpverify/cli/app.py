@@ -19,14 +19,6 @@ from dpverify.cli.comparing import calibrate, compare
 from dpverify.cli.conform import conform
 from dpverify.cli.create import new_paper, site
 from dpverify.cli.doctor import doctor
-from dpverify.cli.experiments import (
-    add_algorithms,
-    algorithm_first,
-    calibrate_options,
-    party,
-    train,
-    train_options,
-)
 from dpverify.cli.explain import conditions, explain
 from dpverify.cli.output import (
     BAD_INPUT,
@@ -41,6 +33,14 @@ from dpverify.cli.output import (
 )
 from dpverify.cli.proofs import certify, prove, rules
 from dpverify.cli.selftest import selftest
+from dpverify.cli.training import (
+    add_algorithms,
+    algorithm_first,
+    calibrate_options,
+    party,
+    train,
+    train_options,
+)
 from dpverify.cli.verify import verify
 from dpverify.foreign import interrupts_recorded
 

@@ -111,7 +111,7 @@ def compare(
         Write the result as JSON to this file, or to stdout for -. With -, the text goes
         to stderr.
     figure
-        File for the figure; --no-figure draws none.
+        File for the figure; --no-figure draws no figure.
     report
         Write a page, its figures and its data to this folder.
     cluster

@@ -88,14 +88,14 @@ def explain(
     stored = (
         _stored_run(loaded, spec, checks) if run is None and report is None else None
     )
-    today = judged_today(run, loaded, spec, checks, inputs)
+    current = judged_today(run, loaded, spec, checks, inputs)
     run = run or stored
     explanation = Explained(
         paper=loaded.papers[spec.paper].info,
         spec=spec,
         results=run.results if run else (),
-        stale=today.stale,
-        checks=today.checks,
+        stale=current.changes,
+        checks=current.checks,
         source=f"last run of verify (budget {stored.run.budget}, seed {stored.run.seed})"
         if stored
         else RECORDED,
@@ -200,7 +200,9 @@ def _draw(results: Sequence[Result], target: Path) -> None:
         raise BadInput(error.variable, error.value, error.rule) from error
 
 
-SURPRISE = 1  # exit code if the records do not state which conditions are not met
+DIFFERS_FROM_RECORD = (
+    1  # exit code if the records do not state which conditions are not met
+)
 
 
 def conditions(
@@ -241,9 +243,9 @@ def conditions(
             progress=progress,
         )
     print("\n".join(_lines(judged)))
-    for surprise in judged.surprises:
-        complain(surprise)
-    return SURPRISE if judged.surprises else OK
+    for difference in judged.differences_from_record:
+        complain(difference)
+    return DIFFERS_FROM_RECORD if judged.differences_from_record else OK
 
 
 def _lines(judged: JudgedConditions) -> Iterator[str]:
@@ -263,7 +265,10 @@ def _lines(judged: JudgedConditions) -> Iterator[str]:
     words = ", ".join(f"{count} {finding}" for finding, count in counts.items())
     others = len(judged.conditions) - len(compared)
     yield f"{len(compared)} conditions of used claims: {words}"
-    yield f"{judged.stated} further conditions are stated by the claim itself; {others} have letters that it lacks"
+    yield (
+        f"{judged.stated_conditions} further conditions are stated by the claim itself; "
+        f"{others} have letters that it lacks"
+    )
 
 
 def _condition_lines(condition: JudgedCondition) -> Iterator[str]:

@@ -53,7 +53,7 @@ def contradicts(pinned: Status, status: Status) -> bool:
     )
 
 
-def unconfirmed(result: Result) -> bool:
+def is_unconfirmed(result: Result) -> bool:
     """Return whether the evidence of this run is weaker than the pin but does not contradict it."""
     pairs = [(result.pinned, result.status)]
     pairs += [(statement.pinned, statement.status) for statement in result.beside]
@@ -84,7 +84,7 @@ def exit_code(
         or lost_proofs(r) or (r.unpinned and r.claim.partition(":")[0] in strict_pins)
         for r in run.results
     )  # fmt: skip
-    return int(red or (strict and any(map(unconfirmed, run.results))))
+    return int(red or (strict and any(map(is_unconfirmed, run.results))))
 
 
 def errors(result: Result) -> list[str]:
@@ -151,21 +151,26 @@ class Inputs:
 
 def installed() -> list[str]:
     """List Python's version, the kind of machine, and the installed packages with version and installation time."""
-    python = [sys.version, str(sys.flags.optimize), sys.platform, platform.machine()]
+    descriptions = [
+        sys.version,
+        str(sys.flags.optimize),
+        sys.platform,
+        platform.machine(),
+    ]
     for folder in sys.path:
         try:
             entries = sorted(Path(folder).iterdir()) if folder else []
         except OSError:  # an archive, or a path that does not exist
             continue
-        python += [
+        descriptions += [
             f"{entry.name} {entry.stat().st_mtime_ns}"
             for entry in entries
             if entry.suffix in DISTRIBUTIONS
         ]
-    return python
+    return descriptions
 
 
-MOST_BYTES = 2_000_000  # a larger run is assembled from its blocks instead
+MAX_BYTES = 2_000_000  # a larger run is assembled from its blocks instead
 
 
 @dataclass(frozen=True)
@@ -225,13 +230,16 @@ class WholeRun:
 
         ``checks``: the number of checks with blocks. All of these blocks are in the store.
         """
-        complete_run = msgspec.structs.replace(
-            run.run, from_store=checks, stale_in_store=0
-        )
-        text = encode(msgspec.structs.replace(run, run=complete_run)).decode()
-        if len(text) > MOST_BYTES or not self.inputs.are_unchanged:
+        run_info = msgspec.structs.replace(run.run, from_store=checks, stale_in_store=0)
+        encoded = encode(msgspec.structs.replace(run, run=run_info))
+        if len(encoded) > MAX_BYTES or not self.inputs.are_unchanged:
             return
         try:
-            store.save(self, self.inputs.digest, 0, BlockOutcome(text, run.run.seconds))
+            store.save(
+                self,
+                self.inputs.digest,
+                0,
+                BlockOutcome(encoded.decode(), run.run.seconds),
+            )
         except StoreError as error:
             store.failure = str(error)

@@ -13,11 +13,16 @@ from statistics import median
 from dpverify.report import markdown as md
 from dpverify.report.folder import RecordedPage
 from dpverify.report.words import GENERATED, plural
-from dpverify.selftest.records import CheckRates, Hunted, RatesRun, SearchRun
+from dpverify.selftest.records import (
+    CheckRates,
+    RatesRun,
+    SearchedInequality,
+    SearchRun,
+)
 
 RATES_INTRODUCTION = """\
 Each check that spends an error rate {within} was run with the seeds 1, 2, ... on the statement that it judges and on
-its planted faults of the declared size. A *false red* is a refutation of a statement that is not refuted. Its
+its planted faults of the declared size. A *false refutation* is a refutation of a statement that is not refuted. Its
 probability is at most alpha. A planted fault must be refuted with at least the stated power. A check is wrong if its
 counts have a probability below one in a million under both stated rates. So few runs cannot confirm an alpha of one in
 a million. The tests of the p-values do this, with thousands of runs each. This page runs whole checks, with their
@@ -38,8 +43,8 @@ def rates_page(run: RatesRun) -> str:
                     "check",
                     "budget",
                     "alpha",
-                    "said",
-                    "false reds",
+                    "verdicts",
+                    "false refutations",
                     "faults refuted",
                     "power stated",
                     "power at least",
@@ -56,13 +61,14 @@ def rates_page(run: RatesRun) -> str:
 
 def rates_summary(run: RatesRun) -> Iterator[str]:
     """Yield a line with the counts over all checks, and a line with the number of checks whose rates are wrong."""
-    reds = sum(rates.false_reds for rates in run.checks)
+    false_refutations = sum(rates.false_refutations for rates in run.checks)
     judged = sum(len(rates.says) for rates in run.checks)
     planted = sum(rates.planted for rates in run.checks)
     detected = sum(rates.seen for rates in run.checks)
     yield (
-        f"{plural(len(run.checks), 'check')} with {plural(run.seeds, 'seed')} each: {plural(reds, 'false red')} in "
-        f"{judged} judgements, {detected} of {planted} planted faults refuted."
+        f"{plural(len(run.checks), 'check')} with {plural(run.seeds, 'seed')} each: "
+        f"{plural(false_refutations, 'false refutation')} in {judged} judgements, "
+        f"{detected} of {planted} planted faults refuted."
     )
     yield f"{plural(len(run.wrong), 'check')} with other rates than stated."
 
@@ -84,7 +90,9 @@ def _rates_row(rates: CheckRates) -> list[str]:
     )
     least = f"{rates.power_at_least:.3f}" if rates.planted else ""
     power = f"{rates.power:.4f}" if rates.power else ""
-    reds = "" if rates.pinned == "refuted" else str(rates.false_reds)
+    false_refutations = (
+        "" if rates.pinned == "refuted" else str(rates.false_refutations)
+    )
     mark = "✗ " * rates.wrong
     faults = f"{rates.seen} of {rates.planted}" if rates.planted else ""
     return [
@@ -92,7 +100,7 @@ def _rates_row(rates: CheckRates) -> list[str]:
         rates.budget,
         f"{rates.alpha:.0e}",
         statuses,
-        reds,
+        false_refutations,
         faults,
         power,
         least,
@@ -118,7 +126,9 @@ first. No such points were named here."""
 def search_page(run: SearchRun) -> str:
     """Return the page of the search as markdown."""
     # true inequalities have no kind
-    true = [hunted for hunted in run.inequalities if not hunted.kind]
+    true_inequalities = [
+        inequality for inequality in run.inequalities if not inequality.kind
+    ]
     return md.document(
         [
             GENERATED,
@@ -138,12 +148,15 @@ def search_page(run: SearchRun) -> str:
             "## Not found by every search",
             " ".join(MISSED_BY_SEARCH.split()),
             md.bullets(
-                f"{md.prose(hunted.name)}: {md.code(_inequality_text(hunted))}"
-                for hunted in run.false
-                if _missed(hunted)
+                f"{md.prose(inequality.name)}: {md.code(_inequality_text(inequality))}"
+                for inequality in run.false
+                if _missed(inequality)
             ),
             "## True ones",
-            md.bullets(md.code(_inequality_text(hunted)) for hunted in true),
+            md.bullets(
+                md.code(_inequality_text(inequality))
+                for inequality in true_inequalities
+            ),
         ]
     )
 
@@ -159,9 +172,12 @@ def search_summary(run: SearchRun) -> Iterator[str]:
     yield f"Of {len(run.inequalities) - len(run.false)} true inequalities, {len(run.wrong)} refuted."
 
 
-def _counts(among: Iterable[Hunted], budget: str) -> tuple[int, int, int]:
+def _counts(
+    inequalities: Iterable[SearchedInequality], budget: str
+) -> tuple[int, int, int]:
     shares = [
-        len(hunted.found(budget)) / len(hunted.trials[budget]) for hunted in among
+        len(inequality.found(budget)) / len(inequality.trials[budget])
+        for inequality in inequalities
     ]
     always = shares.count(1.0)
     never = shares.count(0.0)
@@ -174,16 +190,22 @@ def _heads(run: SearchRun, *columns: str) -> list[str]:
 
 def _by_kind(run: SearchRun) -> Iterator[list[str]]:
     for kind, title in run.kinds.items():
-        among = [hunted for hunted in run.false if hunted.kind == kind]
+        inequalities = [
+            inequality for inequality in run.false if inequality.kind == kind
+        ]
         yield [
             md.prose(title),
-            *(str(count) for budget in run.seconds for count in _counts(among, budget)),
+            *(
+                str(count)
+                for budget in run.seconds
+                for count in _counts(inequalities, budget)
+            ),
         ]
 
 
 def _inequalities_of_kind(run: SearchRun, kind: str, title: str) -> Iterator[str]:
     yield f"## {md.prose(title[:1].upper() + title[1:])}"
-    among = [hunted for hunted in run.false if hunted.kind == kind]
+    inequalities = [inequality for inequality in run.false if inequality.kind == kind]
     header = [
         "",
         "inequality",
@@ -191,34 +213,38 @@ def _inequalities_of_kind(run: SearchRun, kind: str, title: str) -> Iterator[str
         "known",
         "simplest found",
     ]
-    yield md.table(header, [_inequality_row(run, hunted) for hunted in among])
+    yield md.table(
+        header, [_inequality_row(run, inequality) for inequality in inequalities]
+    )
 
 
-def _inequality_row(run: SearchRun, hunted: Hunted) -> list[str]:
-    cells = [md.prose(hunted.name), md.code(_inequality_text(hunted))]
+def _inequality_row(run: SearchRun, inequality: SearchedInequality) -> list[str]:
+    cells = [md.prose(inequality.name), md.code(_inequality_text(inequality))]
     for budget in run.seconds:
-        trials = hunted.found(budget)
+        trials = inequality.found(budget)
         mark = "" if trials else "✗ "
-        cells.append(f"{mark}{len(trials)} of {len(hunted.trials[budget])}")
+        cells.append(f"{mark}{len(trials)} of {len(inequality.trials[budget])}")
         cells.append(f"{median(trial.bits for trial in trials):g}" if trials else "")
-    trials = [trial for budget in run.seconds for trial in hunted.found(budget)]
-    best = min(trials, key=lambda trial: trial.bits, default=None)
+    trials = [trial for budget in run.seconds for trial in inequality.found(budget)]
+    shortest_trial = min(trials, key=lambda trial: trial.bits, default=None)
     simplest = (
         ""
-        if best is None
-        else ", ".join(f"{name} = {value}" for name, value in best.found.items())
+        if shortest_trial is None
+        else ", ".join(
+            f"{name} = {value}" for name, value in shortest_trial.found.items()
+        )
     )
-    return [*cells, str(hunted.bits), md.prose(simplest)]
+    return [*cells, str(inequality.bits), md.prose(simplest)]
 
 
-def _missed(hunted: Hunted) -> bool:
+def _missed(inequality: SearchedInequality) -> bool:
     """Test whether at least one search in the largest budget found no counterexample."""
-    *_, largest = hunted.trials
-    return len(hunted.found(largest)) < len(hunted.trials[largest])
+    *_, largest = inequality.trials
+    return len(inequality.found(largest)) < len(inequality.trials[largest])
 
 
-def _inequality_text(hunted: Hunted) -> str:
-    return " for ".join(filter(None, [hunted.says, ", ".join(hunted.requires)]))
+def _inequality_text(inequality: SearchedInequality) -> str:
+    return " for ".join(filter(None, [inequality.says, ", ".join(inequality.requires)]))
 
 
 SEARCH_PAGE = RecordedPage("search", SearchRun, search_page)

@@ -32,11 +32,11 @@ from dpverify.ledger.vocabulary import Domain, parse_domain
 from dpverify.papers import index
 from dpverify.selftest.records import (
     CheckRates,
-    Hunted,
     RatesRun,
+    SearchedInequality,
     SearchRun,
     Trial,
-    count_false_reds,
+    count_false_refutations,
 )
 
 
@@ -57,29 +57,34 @@ def measure_rates(
     report(0, seeds, "which checks spend alpha")
     names = [name for name in get_args(BudgetName) if BUDGETS[budget].reaches(name)]
     # by budget, then by label
-    first: dict[str, dict[str, tuple[Job, CheckResult]]] = {}
+    spending_checks: dict[str, dict[str, tuple[Job, CheckResult]]] = {}
     for name in names:
-        labels = {label for smaller in first.values() for label in smaller}
+        labels = {label for smaller in spending_checks.values() for label in smaller}
         judged = _run(
             specs, name, 0, workers, only, partial(_may_spend_alpha, excluded=labels)
         )
-        first[name] = {
+        spending_checks[name] = {
             job.label: (job, result) for job, result in judged if result.alpha > 0.0
         }
     results: dict[str, list[CheckResult]] = {
-        label: [] for checks in first.values() for label in checks
+        label: [] for checks in spending_checks.values() for label in checks
     }
     for seed in range(1, seeds + 1):
         report(seed - 1, seeds, f"seed {seed}")
         for name in names:
             for job, result in _run(
-                specs, name, seed, workers, only, partial(_has_label, first[name])
+                specs,
+                name,
+                seed,
+                workers,
+                only,
+                partial(_has_label, spending_checks[name]),
             ):
                 results[job.label].append(result)
     rates = [
         _rates(specs, name, job, result, results[label])
         for name in names
-        for label, (job, result) in first[name].items()
+        for label, (job, result) in spending_checks[name].items()
     ]
     return RatesRun(budget=budget, seeds=seeds, checks=rates)
 
@@ -124,7 +129,7 @@ def _rates(
     specs: Specs,
     budget: str,
     job: Job,
-    first: CheckResult,
+    first_result: CheckResult,
     results: Sequence[CheckResult],
 ) -> CheckRates:
     statement = job.context.statement
@@ -141,9 +146,9 @@ def _rates(
         check=job.label,
         budget=budget,
         pinned=pinned,
-        alpha=first.alpha,
-        power=first.power,
-        detects=first.detects,
+        alpha=first_result.alpha,
+        power=first_result.power,
+        detects=first_result.detects,
         says=statuses,
         planted=len(declared),
         seen=detected,
@@ -151,9 +156,11 @@ def _rates(
         if declared
         else 0.0,
         wrong=is_improbable(
-            count_false_reds(pinned, statuses), len(statuses), first.alpha
+            count_false_refutations(pinned, statuses), len(statuses), first_result.alpha
         )
-        or is_improbable(len(declared) - detected, len(declared), 1.0 - first.power),
+        or is_improbable(
+            len(declared) - detected, len(declared), 1.0 - first_result.power
+        ),
     )
 
 
@@ -294,9 +301,9 @@ def judge_search(
         for inequality in (*planted.false, *planted.true)
         if not among or inequality.name in among
     ]
-    hunted: list[Hunted] = []
+    searched: list[SearchedInequality] = []
     for inequality in chosen:
-        report(len(hunted), len(chosen), inequality.name)
+        report(len(searched), len(chosen), inequality.name)
         statement = planted.statement(inequality)
         trials = {
             budget: [
@@ -304,8 +311,8 @@ def judge_search(
             ]
             for budget, count in seeds.items()
         }
-        hunted.append(
-            Hunted(
+        searched.append(
+            SearchedInequality(
                 name=inequality.name,
                 kind=inequality.kind,
                 says=inequality.says,
@@ -314,4 +321,4 @@ def judge_search(
                 trials=trials,
             )
         )
-    return SearchRun(kinds=planted.kinds, seconds=shares, inequalities=hunted)
+    return SearchRun(kinds=planted.kinds, seconds=shares, inequalities=searched)

@@ -58,13 +58,13 @@ def _uses(source: str) -> dict[str, set[str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             # methods of a class, and functions inside a function
-            methods = {
+            inner_functions = {
                 part.name
                 for part in ast.walk(node)
-                if isinstance(part, ast.FunctionDef)
+                if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)
             }
             names_used.setdefault(node.name, set()).update(
-                (_names(node) | methods) - {node.name}
+                (_names(node) | inner_functions) - {node.name}
             )
     for node in tree.body:
         targets = (
@@ -111,10 +111,10 @@ def _claim_names(source: str, claims: frozenset[str]) -> Iterator[tuple[str, set
                 yield str(node.value), _names(container)
 
 
-# most tests and claims that are run; claims whose
+# limits of the tests and claims that are run; claims whose
 # checks use the changed function come first
-MOST_TESTS = 2
-MOST_CLAIMS = 8
+MAX_TESTS = 2
+MAX_CLAIMS = 8
 
 # template of new papers; its claims are not part of any run
 TEMPLATE = "dpverify.papers._template."
@@ -129,14 +129,14 @@ def guards(root: Path, module: str, function: str = "") -> list[str]:
     if module.startswith(TEMPLATE):
         return [TEMPLATE_TESTS]
     own_tests = _own_tests(module)
-    level = [module]
+    importers = [module]
     visited = {module}
-    while level:
+    while importers:
         names = list(
             dict.fromkeys(
                 name
-                for importer in level
-                for name in _direct(root, importer, visited, function)
+                for importer in importers
+                for name in _guards_of(root, importer, visited, function)
             )
         )
         if names:
@@ -145,10 +145,11 @@ def guards(root: Path, module: str, function: str = "") -> list[str]:
                     names, key=lambda name: own_tests.parent not in Path(name).parents
                 )
             )
-        level = sorted(
-            {user for importer in level for user in _users(root, importer)} - visited
+        importers = sorted(
+            {user for importer in importers for user in _users(root, importer)}
+            - visited
         )
-        visited.update(level)
+        visited.update(importers)
     return [_folder(root, module).as_posix()]
 
 
@@ -175,8 +176,8 @@ def _own_tests(module: str) -> Path:
     return Path("tests", "unit", *folders, f"test_{stem}.py")
 
 
-def _direct(
-    root: Path, module: str, modules: Collection[str], function: str
+def _guards_of(
+    root: Path, module: str, visited: Collection[str], function: str
 ) -> list[str]:
     """Return the module's own tests, or tests of its folder that import it, and claims that use the function.
 
@@ -185,13 +186,13 @@ def _direct(
     """
     own_tests = _own_tests(module)
     imports = _imports(module)
-    nearest = (
+    tests_of_module = (
         [own_tests.as_posix()]
         if (root / own_tests).is_file()
         else _importing(root, own_tests.parent, imports)
     )
-    if nearest and not module.startswith("dpverify.papers."):
-        return nearest
+    if tests_of_module and not module.startswith("dpverify.papers."):
+        return tests_of_module
     claims = list[str]()
     other_claims = list[str]()
     for name, file in index().files.items():
@@ -199,16 +200,19 @@ def _direct(
         if (name == module or imports(path)) and not name.startswith(TEMPLATE):
             paper = name.split(".")[2]
             chosen = (
-                claims_using(root, name, file.claims, modules, function)
+                claims_using(root, name, file.claims, visited, function)
                 if function
                 else []
             )
             claims += [f"{paper}:{claim}" for claim in chosen]
             other_claims += [f"{paper}:{claim}" for claim in file.claims]
     names = _limited(
-        [*nearest, *dict.fromkeys(claims if nearest else [*claims, *other_claims])]
+        [
+            *tests_of_module,
+            *dict.fromkeys(claims if tests_of_module else [*claims, *other_claims]),
+        ]
     )
-    return names or _importing(root, Path("tests"), imports)[:MOST_TESTS]
+    return names or _importing(root, Path("tests"), imports)[:MAX_TESTS]
 
 
 def _importing(root: Path, folder: Path, imports: Callable[[Path], bool]) -> list[str]:
@@ -224,10 +228,10 @@ def _importing(root: Path, folder: Path, imports: Callable[[Path], bool]) -> lis
 
 
 def _limited(names: list[str]) -> list[str]:
-    """Return the first MOST_TESTS tests and the first MOST_CLAIMS claims among names."""
+    """Return the first MAX_TESTS tests and the first MAX_CLAIMS claims among names."""
     tests = [name for name in names if name.startswith("tests/")]
     claims = [name for name in names if not name.startswith("tests/")]
-    return tests[:MOST_TESTS] + claims[:MOST_CLAIMS]
+    return tests[:MAX_TESTS] + claims[:MAX_CLAIMS]
 
 
 def _users(root: Path, module: str) -> Iterator[str]:

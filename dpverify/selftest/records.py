@@ -160,12 +160,12 @@ class CheckRates(Record, frozen=True, kw_only=True):
     wrong: bool
 
     @property
-    def false_reds(self) -> int:
+    def false_refutations(self) -> int:
         """Number of refutations of a statement whose recorded verdict is not "refuted"."""
-        return count_false_reds(self.pinned, self.says)
+        return count_false_refutations(self.pinned, self.says)
 
 
-def count_false_reds(pinned: Status, statuses: list[Status]) -> int:
+def count_false_refutations(pinned: Status, statuses: list[Status]) -> int:
     """Return the number of refutations of a statement whose recorded verdict is not "refuted"."""
     return 0 if pinned == "refuted" else statuses.count("refuted")
 
@@ -194,7 +194,7 @@ class Trial(Record, frozen=True, kw_only=True):
     bits: int = 0  # length of the counterexample in bits
 
 
-class Hunted(Record, frozen=True, kw_only=True):
+class SearchedInequality(Record, frozen=True, kw_only=True):
     """One inequality, and the results of the searches with each budget."""
 
     name: str
@@ -216,18 +216,18 @@ class SearchRun(Record, frozen=True, kw_only=True):
     kind: Literal["dpverify search"] = "dpverify search"
     kinds: dict[str, str]
     seconds: dict[str, float]
-    inequalities: list[Hunted]
+    inequalities: list[SearchedInequality]
 
     @property
-    def false(self) -> list[Hunted]:
+    def false(self) -> list[SearchedInequality]:
         """The false inequalities."""
-        return [hunted for hunted in self.inequalities if hunted.kind]
+        return [inequality for inequality in self.inequalities if inequality.kind]
 
     @property
-    def wrong(self) -> list[Hunted]:
+    def wrong(self) -> list[SearchedInequality]:
         """True inequalities that were refuted."""
         return [
-            hunted
-            for hunted in self.inequalities
-            if not hunted.kind and any(map(hunted.found, hunted.trials))
+            inequality
+            for inequality in self.inequalities
+            if not inequality.kind and any(map(inequality.found, inequality.trials))
         ]

@@ -15,7 +15,7 @@ import pytest
 
 import dpverify
 from dpverify.cli.app import GENERATED, build
-from dpverify.cli.experiments import algorithm_first
+from dpverify.cli.training import algorithm_first
 from dpverify.report.pages.repository import (
     EXAMPLE_LINES,
     example_block,

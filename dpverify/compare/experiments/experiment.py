@@ -62,7 +62,7 @@ class ExperimentRequest:
                 self.experiment,
                 f"must be one of {', '.join(EXPERIMENTS)}",
             )
-        for name in EXPERIMENTS[self.experiment].without:
+        for name in EXPERIMENTS[self.experiment].unused_arguments:
             if getattr(self, name) is not None:
                 raise check.ArgumentError(
                     name,
@@ -144,7 +144,7 @@ class Panel(ABC):
 
     name: str  # name for a progress bar
     cells: Sequence[RowCell]  # its rows
-    looks: ClassVar[int]  # number of measurements during a run, after the start
+    evaluations: ClassVar[int]  # number of measurements during a run, after the start
     row: ClassVar[type[TunedRow]]  # record type of a row
 
     @abstractmethod
@@ -156,7 +156,7 @@ class Panel(ABC):
         """Return the loss on the training part, by which a setting is chosen."""
 
     @abstractmethod
-    def look(self, w: Vector) -> tuple[float, ...]:
+    def evaluate(self, w: Vector) -> tuple[float, ...]:
         """Measure an iterate during a run."""
 
     @abstractmethod
@@ -165,10 +165,10 @@ class Panel(ABC):
         trial: TunedTrial,
         run: Any,
         seed: int,
-        path: list[tuple[Any, ...]],
+        history: list[tuple[Any, ...]],
         seconds: float,
     ) -> Any:
-        """Return the record of a run with its final measures; ``path`` contains steps and values of ``look``."""
+        """Return the record of a run with its final measures; ``history`` contains steps and values of ``evaluate``."""
 
     @abstractmethod
     def table(self, rows: list[Any]) -> ComparedData:
@@ -184,11 +184,13 @@ class Experiment:
     sources: Callable[[ExperimentRequest, list[Any]], str]
     row: type[TunedRow]
     result: Callable[..., TableResult | NetworkResult]
-    without: tuple[str, ...]  # arguments of ExperimentRequest that it does not use
+    unused_arguments: tuple[
+        str, ...
+    ]  # arguments of ExperimentRequest that it does not use
     # whether data sets are sent to workers; otherwise each worker loads them
-    is_sent: bool = True
+    sends_panels: bool = True
     # whether a table is omitted unless all of its rows are finished
-    is_whole: bool = True
+    requires_all_rows: bool = True
 
 
 class OrderedPair(NamedTuple):

@@ -42,8 +42,8 @@ from dpverify.problems.images import Images, are_published, cifar10, digits, mni
 from dpverify.problems.networks.oracle import NetworkGradients, parameters_of
 from dpverify.problems.stepped_run import LongRun
 
-MOST_IMAGES = 5000  # largest number of evaluated images per part
-USUAL_EPOCHS = 20
+MAX_IMAGES = 5000  # largest number of evaluated images per part
+DEFAULT_EPOCHS = 20
 SAMPLE_STREAM = 2  # random stream that chooses the training images
 
 
@@ -52,13 +52,13 @@ class ImageParts(NamedTuple):
 
     train: Images
     test: Images
-    real: bool
+    is_published: bool
 
 
 class NetworkPanel(Panel):
     """A network on a data set; subclasses define the methods."""
 
-    looks = 16
+    evaluations = 16
     row = NetworkRow
 
     def __init__(
@@ -71,18 +71,18 @@ class NetworkPanel(Panel):
     ) -> None:
         self.request = request
         self.name = network
-        self.train, self.test, self.real = parts
+        self.train, self.test, self.is_published = parts
         self.oracle = oracle
         self.make_seeded = make_seeded
-        self.looked = [
-            part.part(np.arange(min(MOST_IMAGES, len(part.y))))
+        self.evaluated_images = [
+            part.part(np.arange(min(MAX_IMAGES, len(part.y))))
             for part in (self.train, self.test)
         ]
 
     @property
     def epochs(self) -> int:
         """Passes over the training images."""
-        return self.request.epochs or (1 if self.request.is_smoke else USUAL_EPOCHS)
+        return self.request.epochs or (1 if self.request.is_smoke else DEFAULT_EPOCHS)
 
     @abstractmethod
     def statements(self) -> Sequence[OrderStatement]:
@@ -95,9 +95,10 @@ class NetworkPanel(Panel):
     def loss(self, w: Vector) -> float:
         return self.oracle.accuracy_and_loss(w, self.train)[1]
 
-    def look(self, w: Vector) -> tuple[float, ...]:
+    def evaluate(self, w: Vector) -> tuple[float, ...]:
         return tuple(
-            1.0 - self.oracle.accuracy_and_loss(w, images)[0] for images in self.looked
+            1.0 - self.oracle.accuracy_and_loss(w, images)[0]
+            for images in self.evaluated_images
         )
 
     def measures(
@@ -105,11 +106,11 @@ class NetworkPanel(Panel):
         trial: TunedTrial,
         run: LongRun,
         seed: int,
-        path: list[tuple[Any, ...]],
+        history: list[tuple[Any, ...]],
         seconds: float,
     ) -> NetworkRun:
         del trial, run
-        return NetworkRun(seed=seed, seconds=seconds, path=path)
+        return NetworkRun(seed=seed, seconds=seconds, path=history)
 
     def table(self, rows: list[NetworkRow]) -> NetworkTable:
         return NetworkTable(
@@ -142,21 +143,21 @@ def network_orderings(
 
 def _differences(column: str, row: NetworkRow, other_row: NetworkRow) -> list[float]:
     return [
-        _less(column, left, right)
-        for left, right in zip(row.runs, other_row.runs, strict=True)
+        _difference(column, run, other_run)
+        for run, other_run in zip(row.runs, other_row.runs, strict=True)
     ]
 
 
-def _less(column: str, mine: NetworkRun, theirs: NetworkRun) -> float:
+def _difference(column: str, run: NetworkRun, other_run: NetworkRun) -> float:
     """Return the difference in the final error, or in the cost of reaching the larger of the two final test errors."""
     if column in ("train_error", "test_error"):
-        return float(getattr(mine, column) - getattr(theirs, column))
-    level = max(mine.test_error, theirs.test_error)
+        return float(getattr(run, column) - getattr(other_run, column))
+    level = max(run.test_error, other_run.test_error)
     costs = [
-        run.seconds / run.path[-1][0] if column == "seconds" else 1.0
-        for run in (mine, theirs)
+        compared_run.seconds / compared_run.path[-1][0] if column == "seconds" else 1.0
+        for compared_run in (run, other_run)
     ]
-    return costs[0] * mine.reached(level) - costs[1] * theirs.reached(level)
+    return costs[0] * run.reached(level) - costs[1] * other_run.reached(level)
 
 
 @lru_cache(maxsize=512)
@@ -174,13 +175,13 @@ def image_parts(
     """Load the training and test images, or scikit-learn's digits if the request names no folder."""
     if request.data is None:
         train, test = (part.sized(channels, side) for part in digits(request.seed))
-        real = False
+        is_published = False
     else:
         if name not in data_sets_in(request.data):
             raise DataError(request.data, f"has no {name}.")
         train, test = (mnist if name == "MNIST" else cifar10)(request.data)
-        real = are_published(train, test)
-        if not real:
+        is_published = are_published(train, test)
+        if not is_published:
             train = replace(train, name=f"{request.data.name}, which is not {name}")
         shape = channels, side, side
         if train.x.shape[1:] != shape or test.x.shape[1:] != shape:
@@ -193,7 +194,7 @@ def image_parts(
             len(train.y), min(request.n, len(train.y)), replace=False
         )
         train = train.part(np.sort(rows))
-    return ImageParts(train, test, real)
+    return ImageParts(train, test, is_published)
 
 
 def data_sets_in(folder: Path) -> list[str]:
@@ -217,7 +218,7 @@ def data_sets_in(folder: Path) -> list[str]:
     return data_sets
 
 
-def image_sources(request: ExperimentRequest, panels: list[NetworkPanel]) -> str:
+def image_digest(request: ExperimentRequest, panels: list[NetworkPanel]) -> str:
     """Return the SHA-256 of all images."""
     del request
     digest = hashlib.sha256()

@@ -15,7 +15,7 @@ from dpverify.compare.experiments.experiment import (
     RowCell,
     TunedTrial,
 )
-from dpverify.compare.experiments.network_panel import NetworkPanel, image_sources
+from dpverify.compare.experiments.network_panel import NetworkPanel, image_digest
 from dpverify.compare.experiments.networks import network_panels
 from dpverify.compare.experiments.records import (
     MethodRow,
@@ -40,16 +40,20 @@ def _with_networks(request: ExperimentRequest) -> list[NetworkPanel]:
 
 
 TABLE: Final = Experiment(
-    table_panels, table_sources, MethodRow, TableResult, without=("epochs", "settings")
+    table_panels,
+    table_sources,
+    MethodRow,
+    TableResult,
+    unused_arguments=("epochs", "settings"),
 )
 NETWORKS: Final = Experiment(
     _with_networks,
-    image_sources,
+    image_digest,
     NetworkRow,
     NetworkResult,
-    without=("test_data",),
-    is_sent=False,
-    is_whole=False,
+    unused_arguments=("test_data",),
+    sends_panels=False,
+    requires_all_rows=False,
 )
 
 EXPERIMENTS: Final = {
@@ -63,7 +67,7 @@ EXPERIMENTS: Final = {
 TUNING_SEED = 1 << 40
 
 
-class TunedRows:
+class RowsWork:
     """All rows of an experiment, numbered by data set and, for each data set, by cell."""
 
     label = "an experiment"
@@ -73,10 +77,8 @@ class TunedRows:
         self.request = request
         self.parts = (self.experiment.row,)
         # ``sources`` identifies the data, wherever its files are
-        same = replace(request, data=None, test_data=None)
-        self.request_key = (
-            f"compare {same!r} {self.experiment.sources(request, self.panels)}"
-        )
+        request_without_files = replace(request, data=None, test_data=None)
+        self.request_key = f"compare {request_without_files!r} {self.experiment.sources(request, self.panels)}"
 
     @property
     def experiment(self) -> Experiment:
@@ -95,7 +97,7 @@ class TunedRows:
 
     def __getstate__(self) -> dict[str, object]:
         """Exclude attributes that a worker computes again."""
-        left_out = ("cells",) if self.experiment.is_sent else ("cells", "panels")
+        left_out = ("cells",) if self.experiment.sends_panels else ("cells", "panels")
         return {
             name: value for name, value in vars(self).items() if name not in left_out
         }
@@ -143,16 +145,19 @@ def tuning_loss(panel: Panel, trial: TunedTrial, seed: int) -> float:
 def measured_run(panel: Panel, trial: TunedTrial, seed: int) -> Any:
     """Run a setting, and measure it during the run and at its end."""
     run = trial.start(seed)
-    path = list[tuple[Any, ...]]()
+    history = list[tuple[Any, ...]]()
     seconds = 0.0
     for step in sorted(
-        {trial.steps * look // panel.looks for look in range(panel.looks + 1)}
+        {
+            trial.steps * evaluation // panel.evaluations
+            for evaluation in range(panel.evaluations + 1)
+        }
     ):
-        began = time.process_time()
+        start_time = time.process_time()
         run.advance(step - run.t)
-        seconds += time.process_time() - began
-        path.append((step, *panel.look(run.w)))
-    return panel.measures(trial, run, seed, path, seconds)
+        seconds += time.process_time() - start_time
+        history.append((step, *panel.evaluate(run.w)))
+    return panel.measures(trial, run, seed, history, seconds)
 
 
 def run_experiment(
@@ -166,8 +171,8 @@ def run_experiment(
     the data cannot be used, and KeyboardInterrupt if nothing was finished. Source: section 6 of wang2019, section 4 of
     zhang2021.
     """
-    began = time.perf_counter()
-    work = TunedRows(request)
+    start_time = time.perf_counter()
+    work = RowsWork(request)
     experiment = work.experiment
 
     def label(number: int, row: TunedRow) -> str:
@@ -183,7 +188,9 @@ def run_experiment(
             for number, cell in enumerate(work.cells)
             if cell[0] is panel and number in finished
         ]
-        if numbers and (len(numbers) == len(panel.cells) or not experiment.is_whole):
+        if numbers and (
+            len(numbers) == len(panel.cells) or not experiment.requires_all_rows
+        ):
             tables.append(panel.table([finished[number] for number in numbers]))
     if not tables:
         raise KeyboardInterrupt
@@ -194,6 +201,6 @@ def run_experiment(
         done=request.seeds,
         budget=request.budget,
         interrupted=interrupted,
-        seconds=time.perf_counter() - began,
+        seconds=time.perf_counter() - start_time,
         tables=tables,
     )

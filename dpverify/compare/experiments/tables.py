@@ -64,7 +64,7 @@ class TestedProblem:
     problem: LogisticRegression | SparseLogistic
     x_test: Rows
     y_test: Vector
-    real: bool  # whether this is the paper's data set
+    is_published: bool  # whether this is the paper's data set
 
 
 def load(request: ExperimentRequest, table: PaperTable) -> list[TestedProblem]:
@@ -73,14 +73,20 @@ def load(request: ExperimentRequest, table: PaperTable) -> list[TestedProblem]:
         sets = [
             made_up(table),
             _held_out(
-                "breast_cancer (bundled)", load_dataset(), request.seed, real=False
+                "breast_cancer (bundled)",
+                load_dataset(),
+                request.seed,
+                is_published=False,
             ),
         ]
     elif request.test_data is None:
         dataset = load_dataset(request.data, standardise=False)
         sets = [
             _held_out(
-                dataset.name, dataset, request.seed, real=_is_published(dataset, table)
+                dataset.name,
+                dataset,
+                request.seed,
+                is_published=_is_published(dataset, table),
             )
         ]
     else:
@@ -110,17 +116,19 @@ def _two_files(request: ExperimentRequest, table: PaperTable) -> TestedProblem:
     x_test = (
         x.widened(d) if isinstance(x, CsrRows) else np.pad(x, ((0, 0), (0, d - wide)))
     )
-    real = _is_published(first, table) and len(second.y) == table.tested
+    is_published = _is_published(first, table) and len(second.y) == table.tested
     return TestedProblem(
         first.name,
         logistic_problem(first.x, first.y, lam=LAM),
         x_test,
         second.y,
-        real=real,
+        is_published=is_published,
     )
 
 
-def _held_out(name: str, data: Dataset, seed: int, *, real: bool) -> TestedProblem:
+def _held_out(
+    name: str, data: Dataset, seed: int, *, is_published: bool
+) -> TestedProblem:
     n = len(data.x)
     order = generator(seed, SPLIT_STREAM).permutation(n)
     test = order[: max(1, round(HELD_OUT * n))]
@@ -130,7 +138,9 @@ def _held_out(name: str, data: Dataset, seed: int, *, real: bool) -> TestedProbl
             name, f"has {n} example, at least 2 are needed where no test file is given."
         )
     problem = logistic_problem(data.x[train], data.y[train], lam=LAM)
-    return TestedProblem(name, problem, data.x[test], data.y[test], real=real)
+    return TestedProblem(
+        name, problem, data.x[test], data.y[test], is_published=is_published
+    )
 
 
 def _fewer(parts: TestedProblem, n: int, seed: int) -> TestedProblem:
@@ -173,7 +183,7 @@ def made_up(table: PaperTable) -> TestedProblem:
         LogisticRegression(x[:cut], y[:cut], lam=LAM),
         x[cut:],
         y[cut:],
-        real=False,
+        is_published=False,
     )
 
 
@@ -256,7 +266,7 @@ def cells() -> list[RowCell]:
 class TablePanel(Panel):
     """A table on a data set."""
 
-    looks = 8
+    evaluations = 8
     row = MethodRow
 
     def __init__(self, request: ExperimentRequest, parts: TestedProblem) -> None:
@@ -284,7 +294,7 @@ class TablePanel(Panel):
     def loss(self, w: Vector) -> float:
         return self.parts.problem.loss(w)
 
-    def look(self, w: Vector) -> tuple[float, float]:
+    def evaluate(self, w: Vector) -> tuple[float, float]:
         return self.parts.problem.loss(w), float(
             np.linalg.norm(self.parts.problem.gradient(w))
         )
@@ -294,14 +304,14 @@ class TablePanel(Panel):
         trial: TunedTrial,
         run: SampledRun,
         seed: int,
-        path: list[tuple[Any, ...]],
+        history: list[tuple[Any, ...]],
         seconds: float,
     ) -> RunMeasures:
         parts = self.parts
         z = parts.x_test @ run.w
-        random_loss, random_norm = self.look(run.output)
-        *_, (_, loss, norm) = path
-        if not all(math.isfinite(value) for point in path for value in point):
+        random_loss, random_norm = self.evaluate(run.output)
+        *_, (_, loss, norm) = history
+        if not all(math.isfinite(value) for point in history for value in point):
             raise ArgumentError(
                 "data",
                 parts.name,
@@ -317,8 +327,8 @@ class TablePanel(Panel):
             random_gradient_norm=random_norm,
             seconds=seconds,
             path=[
-                (trial.setting["passes"] * step / trial.steps, *look)
-                for step, *look in path
+                (trial.setting["passes"] * step / trial.steps, *measurement)
+                for step, *measurement in history
             ],
         )
 

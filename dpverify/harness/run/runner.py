@@ -24,7 +24,7 @@ from dpverify.apart import run_apart, tell
 from dpverify.cache_files import default_store
 from dpverify.foreign import ForeignError, check_originals, raise_lost_interrupt
 from dpverify.harness.evidence.source_code import keep_new_code
-from dpverify.harness.finished import WholeRun, unconfirmed
+from dpverify.harness.finished import WholeRun, is_unconfirmed
 from dpverify.harness.recorded_proof import RecordedRun, StoredCertificates
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.engine import Progress, ReportRun, run_jobs, stopped
@@ -396,5 +396,5 @@ class SessionEvidence:
         return [
             f"{name} (pinned {judgement.pinned}, found {judgement.status})"
             for name, judgement in results
-            if unconfirmed(judgement)
+            if is_unconfirmed(judgement)
         ]

@@ -80,8 +80,8 @@ def test_another_recorded_run_is_compared_anew(
     ]
     assert judged_today(
         msgspec.structs.replace(run, results=results), specs, claim, inputs=inputs
-    ).stale
-    assert judged_today(None, specs, claim, inputs=inputs).stale == []
+    ).changes
+    assert judged_today(None, specs, claim, inputs=inputs).changes == []
     assert asked == [CLAIM] * 3
 
 

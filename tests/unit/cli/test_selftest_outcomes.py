@@ -17,9 +17,9 @@ from dpverify.selftest import run as runner
 from dpverify.selftest.records import (
     CheckRates,
     FaultOutcome,
-    Hunted,
     MutantsRun,
     RatesRun,
+    SearchedInequality,
     SearchRun,
     Selftest,
     Sighting,
@@ -65,7 +65,9 @@ def searched(*found: bool) -> SearchRun:
         for each in found
     ]
     hunted = [
-        Hunted(name="t", kind="", says="x < 1", requires=[], bits=0, trials=each)
+        SearchedInequality(
+            name="t", kind="", says="x < 1", requires=[], bits=0, trials=each
+        )
         for each in trials
     ]
     return SearchRun(kinds={}, seconds={"smoke": 1.0}, inequalities=hunted)

@@ -88,7 +88,7 @@ def test_a_choice_that_meets_a_condition_is_told_from_one_that_does_not(
         folder = tmp_path / name
         folder.mkdir()
         judged = dv.used_conditions("toy2026", specs=write(folder, choice))
-        assert judged.stated == 1
+        assert judged.stated_conditions == 1
         assert [
             (one.condition, one.finding, one.missing) for one in judged.conditions
         ] == [
@@ -97,7 +97,7 @@ def test_a_choice_that_meets_a_condition_is_told_from_one_that_does_not(
             ("z <= 1 + sigma", "other letters", ["z"]),
         ]
         assert (judged.conditions[0].counterexample is None) == (finding == "met")
-        assert len(judged.surprises) == len(judged.unmet)
+        assert len(judged.differences_from_record) == len(judged.unmet)
 
 
 def test_a_record_explains_what_is_not_met_and_nothing_else(
@@ -159,4 +159,4 @@ def test_each_recorded_condition_fails_at_its_point(paper: str) -> None:
 
 
 def test_the_records_of_a_paper_have_all_conditions_that_are_not_met() -> None:
-    assert dv.used_conditions("zhang2021").surprises == []
+    assert dv.used_conditions("zhang2021").differences_from_record == []

@@ -13,6 +13,7 @@ def derive_one(): return base() + 1
 def derive_two(): return 2
 class Bound:
     def value(self): return base()
+    async def value_later(self): return 3
 """
 CHECKS = """
 from toy.algebra import derive_two as second
@@ -39,6 +40,7 @@ CLAIMS = ["both", "one", "other", "rule", "two"]
         ("derive_one", ["one"]),
         ("base", ["one", "rule"]),
         ("value", ["rule"]),
+        ("value_later", ["rule"]),
         ("build", ["one"]),
         ("nobody", []),
     ],

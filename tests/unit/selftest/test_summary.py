@@ -8,9 +8,9 @@ from dpverify.selftest.records import (
     NOTHING_RUNS,
     CheckRates,
     FaultOutcome,
-    Hunted,
     MutantsRun,
     RatesRun,
+    SearchedInequality,
     SearchRun,
     Selftest,
     Sighting,
@@ -104,7 +104,7 @@ def test_so_does_what_a_night_finds(tmp_path: Path) -> None:
         ]
     }
     hunted = [
-        Hunted(
+        SearchedInequality(
             name=f"is {kind}",
             kind=kind,
             says="x < 1",
@@ -126,7 +126,7 @@ def test_so_does_what_a_night_finds(tmp_path: Path) -> None:
         "## 1 true inequalities that the search refuted",
         "- `is `: x < 1 at {'x': '1'}",
         "## 1 checks with other error rates than stated",
-        "- `p:c[law]`: 1 false reds with 2 seeds, 1 of 2 planted faults refuted",
+        "- `p:c[law]`: 1 false refutations with 2 seeds, 1 of 2 planted faults refuted",
     ]
     assert found[8:] == [
         "## 1 failing tests",

@@ -20,7 +20,7 @@ import pytest
 
 from dpverify.algorithms.dp_srm import DDP_SRM, DdpSettings
 from dpverify.algorithms.settings import options
-from dpverify.cli.experiments import party
+from dpverify.cli.training import party
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
 from dpverify.mpc.fixed_point import PartyError

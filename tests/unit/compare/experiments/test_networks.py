@@ -149,11 +149,14 @@ def test_other_images_in_the_format_of_mnist_decide_nothing(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = ExperimentRequest(NAME, folder)
-    assert image_parts(request, "MNIST", 1, 28).real
+    assert image_parts(request, "MNIST", 1, 28).is_published
     # as Fashion-MNIST has them
     monkeypatch.setitem(CLASS_SIZES, "MNIST", ((6000,) * 10, (1000,) * 10))
     parts = image_parts(request, "MNIST", 1, 28)
-    assert (parts.real, parts.train.name) == (False, "images, which is not MNIST")
+    assert (parts.is_published, parts.train.name) == (
+        False,
+        "images, which is not MNIST",
+    )
 
 
 @pytest.mark.slow
@@ -298,7 +301,7 @@ def test_figure_1_has_all_methods_at_one_noise(
 ) -> None:
     pytest.importorskip("torch", reason="the extra torch is not installed")
     # on the way; only the ends are compared here
-    monkeypatch.setattr(NetworkPanel, "looks", 2)
+    monkeypatch.setattr(NetworkPanel, "evaluations", 2)
     monkeypatch.setattr(stages, "BATCH", 16)
     request = ExperimentRequest(
         "zhang2021:figure-1", folder, budget="smoke", seeds=2, epochs=1

@@ -27,7 +27,9 @@ from dpverify.problems.logistic import LogisticRegression
 def parts_of(train: list[float], test: list[float]) -> Parts:
     x = np.ones((len(train), 2))
     problem = LogisticRegression(x, np.array(train))
-    return Parts("toy", problem, np.ones((len(test), 2)), np.array(test), real=False)
+    return Parts(
+        "toy", problem, np.ones((len(test), 2)), np.array(test), is_published=False
+    )
 
 
 def panel_of(train: list[float], test: list[float]) -> TablePanel:

@@ -26,7 +26,7 @@ from dpverify.compare.experiments.experiment import (
 )
 from dpverify.compare.experiments.page import EXPERIMENTS_PAGE, page
 from dpverify.compare.experiments.records import Experiments, MethodRow, TableResult
-from dpverify.compare.experiments.run import TunedRows, run_experiment
+from dpverify.compare.experiments.run import RowsWork, run_experiment
 from dpverify.compare.experiments.table_methods import (
     Sampling,
     attained_bounds,
@@ -82,7 +82,7 @@ def test_a_made_up_set_has_the_shape_of_the_papers(name: str) -> None:
     assert np.mean([*parts.problem.y, *parts.y_test]) == pytest.approx(
         table.positive, abs=0.01
     )
-    assert not parts.real
+    assert not parts.is_published
 
 
 def test_curves_begin_where_each_method_was_first_looked_at(
@@ -196,7 +196,7 @@ def test_settings_are_chosen_on_a_seed_that_does_not_count(
     monkeypatch.setattr(
         run, "measured_run", lambda panel, trial, seed: counted.append(seed)
     )
-    rows = TunedRows(ExperimentRequest("wang2019:table-3", seeds=5, seed=3, n=10))
+    rows = RowsWork(ExperimentRequest("wang2019:table-3", seeds=5, seed=3, n=10))
     rows.panels = [cast(Any, panel)]
     rows.run(0)
     assert counted == [3, 4, 5, 6, 7]
@@ -283,7 +283,7 @@ def test_the_users_files_make_a_page_that_is_a_function_of_its_data(
     assert parts.x_test.shape == (30, 6)
     assert isinstance(parts.x_test, np.ndarray)
     assert not parts.x_test[:, 4:].any()
-    assert not parts.real
+    assert not parts.is_published
     same = replace(TABLES["table-2"], examples=120, tested=30, features=6, positive=0.5)
     changes: tuple[dict[str, Any], ...] = (
         {},
@@ -293,7 +293,7 @@ def test_the_users_files_make_a_page_that_is_a_function_of_its_data(
         {"positive": 0.4},
     )
     published = [
-        load(ExperimentRequest(**asked), replace(same, **change))[0].real
+        load(ExperimentRequest(**asked), replace(same, **change))[0].is_published
         for change in changes
     ]
     assert published == [True, False, False, False, False]

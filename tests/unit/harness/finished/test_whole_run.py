@@ -14,6 +14,7 @@ from dpverify.harness.finished import BlockOutcome, Inputs, WholeRun
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.store import Store
 from dpverify.ledger import Specs
+from dpverify.ledger.records import encode
 from dpverify.ledger.results import Run
 from tests.for_each import for_each
 from tests.unit.harness.run.test_runner import SOURCE, without_times
@@ -115,13 +116,28 @@ def test_a_run_that_cannot_be_stored_whole_is_not_kept(
     demo: Specs, store: Store, request_: WholeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(module, "MOST_BYTES", 10)
+        patch.setattr(module, "MAX_BYTES", 10)
         run_demo(demo, store, request_)
     assert request_.stored_run(store) is None
     with monkeypatch.context() as patch:
         patch.setattr(Store, "save", lambda *_: False)
         run_demo(demo, store, request_, fresh=True)
     assert request_.stored_run(store) is None
+
+
+def test_the_size_of_a_run_is_measured_in_bytes(
+    demo: Specs, store: Store, request_: WholeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_BYTES", 10)
+    run = run_demo(demo, store, request_)
+    info = replace(run.run, commit="é" * 100, from_store=1, stale_in_store=0)
+    run = replace(run, run=info)
+    monkeypatch.setattr(module, "MAX_BYTES", len(encode(run).decode()))
+    request_.save(store, run, 1)
+    assert request_.stored_run(store) is None
+    monkeypatch.setattr(module, "MAX_BYTES", len(encode(run)))
+    request_.save(store, run, 1)
+    assert request_.stored_run(store) is not None
 
 
 @for_each("part", ["no JSON", "{}", 7, None])

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from dpverify.harness.finished import contradicts, unconfirmed
+from dpverify.harness.finished import contradicts, is_unconfirmed
 from dpverify.harness.run.judge import judge
 from dpverify.harness.run.status import (
     decide_status,
@@ -198,11 +198,11 @@ def test_only_holds_against_refuted_contradicts(
             "pinned": pinned,
         }
     )
-    assert unconfirmed(pinned_so) == open_
+    assert is_unconfirmed(pinned_so) == open_
     for beside in ("amendment", "holds"):
         said = AmendmentResult(status=seen, pinned=pinned, why="it is so")
         assert (
-            unconfirmed(msgspec.structs.replace(result, pinned=seen, **{beside: said}))
+            is_unconfirmed(msgspec.structs.replace(result, pinned=seen, **{beside: said}))
             == open_
         )
 

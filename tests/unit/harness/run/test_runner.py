@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from dpverify.harness.checks import Shares
-from dpverify.harness.finished import errors, exit_code, unconfirmed
+from dpverify.harness.finished import errors, exit_code, is_unconfirmed
 from dpverify.harness.run import runner
 from dpverify.harness.run.engine import Progress, run_jobs
 from dpverify.harness.run.manifest import machine, versions
@@ -102,7 +102,7 @@ def test_every_kind_of_verdict(
         contradicts,
         disagree,
     )
-    assert not unconfirmed(result)
+    assert not is_unconfirmed(result)
 
 
 def test_the_run_says_how_likely_a_false_red_is(run: Run) -> None:

@@ -23,7 +23,7 @@ RUN = RatesRun(budget="smoke", seeds=20, checks=[RIGHT])
 
 def test_the_counts_are_summed() -> None:
     assert list(summary(RUN)) == [
-        "1 check with 20 seeds each: 0 false reds in 20 judgements, 40 of 40 planted faults refuted.",
+        "1 check with 20 seeds each: 0 false refutations in 20 judgements, 40 of 40 planted faults refuted.",
         "0 checks with other rates than stated.",
     ]
 
@@ -35,10 +35,10 @@ def test_a_check_with_other_rates_stands_first() -> None:
     assert page.index("✗ `p:b[law]`") < page.index("`p:a[law]`")
 
 
-def test_a_refuted_statement_has_no_false_red() -> None:
+def test_a_refuted_statement_has_no_false_refutation() -> None:
     refuted = replace(RIGHT, says=["refuted"] * 20)
-    assert refuted.false_reds == 20
-    assert replace(refuted, pinned="refuted").false_reds == 0
+    assert refuted.false_refutations == 20
+    assert replace(refuted, pinned="refuted").false_refutations == 0
 
 
 def test_the_page_belongs_to_the_report() -> None:

@@ -9,7 +9,7 @@ from dpverify.report.collect import ReportError
 from dpverify.report.words import GENERATED
 from dpverify.selftest.check_pages import SEARCH_PAGE, search_page
 from dpverify.selftest.check_pages import search_summary as summary
-from dpverify.selftest.records import Hunted, SearchRun, Trial
+from dpverify.selftest.records import SearchedInequality, SearchRun, Trial
 
 SEEN, MISSED = (
     Trial(seed=0, points=60, found={"N": "127"}, bits=8),
@@ -17,8 +17,8 @@ SEEN, MISSED = (
 )
 
 
-def hunted(name: str, kind: str, *trials: Trial) -> Hunted:
-    return Hunted(
+def hunted(name: str, kind: str, *trials: Trial) -> SearchedInequality:
+    return SearchedInequality(
         name=name,
         kind=kind,
         says=f"{name} <= 1",

@@ -74,7 +74,7 @@ def train(
         Write the result as JSON to this file, or to stdout for -. With -, the text goes
         to stderr.
     figure
-        File for the figure; --no-figure draws none.
+        File for the figure; --no-figure draws no figure.
     """
     if figure == DEFAULT_FIGURE:
         from dpverify.algorithms.registry import algorithm_named
@@ -143,7 +143,7 @@ def party(
     gamma
         Weight of the estimator.
     eta
-        The accuracy zeta.
+        Accuracy zeta: L times the longest step.
     change_clip
         Clip length of gradient changes. Default: 0.01.
     delta
@@ -271,16 +271,16 @@ def _generated(
     options: Mapping[str, Option],
 ) -> Command:
     """Return ``command(name, ...)`` with the options of an algorithm in place of its ``**settings``."""
-    shared = inspect.signature(command, eval_str=True).parameters.values()
+    shared_parameters = inspect.signature(command, eval_str=True).parameters
     parameters = [
         _parameter(option)
         for option in options.values()
-        if option.name not in inspect.signature(command).parameters
+        if option.name not in shared_parameters
     ]
     hidden = set() if algorithm.is_private else {"epsilon", "delta"}
     parameters += [
         parameter
-        for parameter in shared
+        for parameter in shared_parameters.values()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
         and parameter.name not in hidden
     ]
@@ -298,8 +298,8 @@ def _generated(
         return command(name, **values)
 
     documentation = inspect.getdoc(command) or ""
-    _, heading, described = documentation.partition("Parameters\n----------\n")
-    run.__doc__ = f"{algorithm.summary}\n\n{heading}{described}"
+    _, heading, descriptions = documentation.partition("Parameters\n----------\n")
+    run.__doc__ = f"{algorithm.summary}\n\n{heading}{descriptions}"
     # inspect.signature reads this attribute, but the type of functions lacks it
     run.__signature__ = inspect.Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
     run.__annotations__ = {
@@ -323,12 +323,12 @@ def _parameter(option: Option) -> inspect.Parameter:
         words += (
             " Required without --sigma." if option.name == "epsilon" else " Required."
         )
-    how = {
+    conversion = {
         int: {"converter": whole, "n_tokens": 1},
         float: {"converter": real, "n_tokens": 1},
     }.get(option.type, {})
     optional: Any = option.type | None
-    annotation = Annotated[optional, Parameter(help=words, **how)]
+    annotation = Annotated[optional, Parameter(help=words, **conversion)]
     return inspect.Parameter(
         option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
     )
