@@ -314,7 +314,7 @@ def _training_tests(
 
 
 def _card_name(device: str) -> str:
-    from dpverify.conform.guarded import card_name
+    from dpverify.conform.guarded_optimizer import card_name
     from dpverify.kernels.check import ArgumentError
 
     try:

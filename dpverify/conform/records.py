@@ -127,13 +127,13 @@ class ConformanceTest:
         return f"{label:<10}  {self.name}: {self.found}. It detects: {self.sees}."
 
 
-def worst(results: Iterable[ConformanceTest]) -> ConformanceTest:
+def worst_test(results: Iterable[ConformanceTest]) -> ConformanceTest:
     """Return the first fault; without a fault, the first test that could not be run; otherwise the first result."""
     order: list[Status] = ["fault", "not tested", "ok"]
     return min(results, key=lambda result: order.index(result.status))
 
 
-def not_tested(name: str, reason: str) -> ConformanceTest:
+def not_tested_result(name: str, reason: str) -> ConformanceTest:
     """Return the result of a test that could not be run."""
     return ConformanceTest(name, False, reason, "nothing", is_tested=False)
 
@@ -166,10 +166,11 @@ class Conformance(ShownAsTable):
 
     def text(self, *, verbose: bool = False, width: int = 100) -> str:
         """Return a report, faults first and each cause once; ``verbose`` adds every test and what it detects."""
-        from dpverify.conform.report import report
+        from dpverify.conform.report import report_lines
 
         return "\n".join(
-            line.text for line in report(self.tests, self.alpha, width, verbose=verbose)
+            line.text
+            for line in report_lines(self.tests, self.alpha, width, verbose=verbose)
         )
 
     def __str__(self) -> str:

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpverify.conform.coverage import ranges
+from dpverify.conform.coverage import format_ranges
 from dpverify.conform.neighbours import LENGTHS, LENGTHS_AMONG_ZEROS
 from dpverify.conform.promise import Promise
-from dpverify.conform.records import ConformanceTest, not_tested
+from dpverify.conform.records import ConformanceTest, not_tested_result
 from dpverify.conform.training.runs import (
     CODE,
     MODELS,
@@ -68,7 +68,7 @@ def equal_contributions_test(pool: RunPool) -> ConformanceTest:
     name = "contribution of a record"
     sees = f"a record that counts twice, or a divisor that depends on the batch, by more than {ROUNDING:.2%}"
     if not len(shares):
-        return not_tested(name, "no record is in a batch")
+        return not_tested_result(name, "no record is in a batch")
     least = float(shares.min())
     largest = float(shares.max())
     finding = f"gradients of {CODE:g} clip lengths contribute {least:.5g} to {largest:.5g} times what is promised"
@@ -251,7 +251,7 @@ class _ContributionSearch:
         name = f"sensitivity, {self.model} model"
         sees = f"a change of more than {1 + ROUNDING:g} times {allowed:.6g} by one record, in the steps tried"
         if not self.steps:
-            return not_tested(name, "no record is in a batch")
+            return not_tested_result(name, "no record is in a batch")
         factor = self.promise.sensitivity * self.promise.divisor / self.promise.clip
         curve = ", ".join(
             f"{length:g}: {factor * size:.4g}"
@@ -259,8 +259,8 @@ class _ContributionSearch:
         )
         finding = f"one record changes an update by {self.largest * allowed:.6g}; at most {allowed:.6g} is allowed"
         finding += f" ({self.where}); largest change by the length of its gradient, in clip lengths: {curve}"
-        steps = ranges([step + 1 for step in sorted(self.steps)])
-        finding += f"; tested: steps {steps} of {self.promise.steps}, batches of {ranges(sorted(self.sizes))}"
+        steps = format_ranges([step + 1 for step in sorted(self.steps)])
+        finding += f"; tested: steps {steps} of {self.promise.steps}, batches of {format_ranges(sorted(self.sizes))}"
         return ConformanceTest(name, self.largest <= 1 + ROUNDING, finding, sees)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.conform.guarded import failed_call
+from dpverify.conform.guarded_optimizer import failed_call_test
 from dpverify.conform.promise import Promise
 from dpverify.conform.records import ConformanceTest
 from dpverify.conform.training.run import training_tests
@@ -56,7 +56,7 @@ def training_tests_on_ranks(
             yield from training_tests(runs, promise, seed, alpha, count)
             yield runs.agreement_test()
     except ForeignError as error:
-        yield failed_call("this training", error)
+        yield failed_call_test("this training", error)
 
 
 class RankedRuns:

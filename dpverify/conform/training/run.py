@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from dpverify.apart import check_timeout, packed, run_apart, unpacked
-from dpverify.conform.guarded import judged
-from dpverify.conform.noise.law import chance_repeats, chance_words, law_tests
-from dpverify.conform.noise.runs import MEAN, SCALE, _mean, scale_test
+from dpverify.conform.guarded_optimizer import guarded_tests
+from dpverify.conform.noise.law import chance_repeats, chance_repeats_text, law_tests
+from dpverify.conform.noise.runs import MEAN_NAME, SCALE_NAME, mean_test, scale_test
 from dpverify.conform.promise import Promise
-from dpverify.conform.records import Conformance, ConformanceTest, not_tested
+from dpverify.conform.records import Conformance, ConformanceTest, not_tested_result
 from dpverify.conform.run import check_options
 from dpverify.conform.sampling import sampling_tests
 from dpverify.conform.training.contributions import (
@@ -57,18 +57,18 @@ def noise_tests(
         if steps == promise.steps
         else f"steps 1 to {steps} of {promise.steps}"
     )
-    mean = _mean(x, part)
-    scale = scale_test(SCALE, x, part, promise.dtype)
+    mean = mean_test(x, part)
+    scale = scale_test(SCALE_NAME, x, part, promise.dtype)
     if (
         not scale.passed
-        and scale_test(SCALE, x - x.mean(axis=0), part, promise.dtype).passed
+        and scale_test(SCALE_NAME, x - x.mean(axis=0), part, promise.dtype).passed
     ):
-        scale = replace(scale, because=MEAN)
-    elif not mean.passed and _mean(x / (x.std() or 1.0), part).passed:
-        mean = replace(mean, because=SCALE)
+        scale = replace(scale, because=MEAN_NAME)
+    elif not mean.passed and mean_test(x / (x.std() or 1.0), part).passed:
+        mean = replace(mean, because=SCALE_NAME)
     yield replace(scale, found=f"{scale.found}; {where}")
     yield mean
-    because = MEAN if scale.because or scale.passed else SCALE
+    because = MEAN_NAME if scale.because or scale.passed else SCALE_NAME
     centred = x - x.mean(axis=0)
     # tests that still fail have another cause
     plain_noise = centred / (centred.std() or 1.0)
@@ -94,7 +94,7 @@ def _fresh_test(noise: Any, rounded: Any) -> ConformanceTest:
     elif is_repeated:
         finding = "the same noise is used more than once"
     passed = not is_repeated and not len(silent_numbers)
-    chance = chance_words(len(updates))
+    chance = chance_repeats_text(len(updates))
     sees = f"noise that is used again, in another step or run, and numbers or updates without noise{chance}"
     return ConformanceTest("fresh numbers", passed, finding, sees)
 
@@ -225,7 +225,7 @@ def conformance_of_training(
         )
     data = packed("training", (make, promise))
     tests = run_apart(timeout, _tests_apart, data, seed, alpha, count)
-    return Conformance(list(judged("this training", tests)))
+    return Conformance(list(guarded_tests("this training", tests)))
 
 
 def all_training_tests(
@@ -291,7 +291,9 @@ def training_tests(
     """Yield all tests in turn, at total level ``alpha``."""
     counted = CountedRuns(runs)
     with originals_watched():
-        yield from judged("this training", _tests(counted, promise, seed, alpha, count))
+        yield from guarded_tests(
+            "this training", _tests(counted, promise, seed, alpha, count)
+        )
     finding = f"each of {counted.count} updates is finite"
     if counted.not_finite:
         finding = f"{counted.not_finite} of {counted.count} updates are not finite; the first is {counted.first}"
@@ -320,10 +322,12 @@ def _tests(
             if has_last_batch(promise):
                 yield last_batch_test(pool, promise)
         else:
-            yield not_tested("batches", "the number of updates is not the promised one")
+            yield not_tested_result(
+                "batches", "the number of updates is not the promised one"
+            )
     else:
         for name in ("sensitivity", "number of records", "batches"):
-            yield not_tested(name, "no two runs have equal noise and batches")
+            yield not_tested_result(name, "no two runs have equal noise and batches")
     yield from noise_tests(pool, promise, part)
 
 

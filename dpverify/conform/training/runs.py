@@ -13,9 +13,12 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from dpverify.conform.guarded import on_host
+from dpverify.conform.guarded_optimizer import to_numpy
 from dpverify.conform.promise import Promise
-from dpverify.conform.replay.generators import global_generators, global_generators_kept
+from dpverify.conform.replay.generators import (
+    global_generators,
+    global_generators_restored,
+)
 from dpverify.foreign import ForeignError, foreign_code
 
 Model: TypeAlias = Literal["linear", "sequence", "convolution"]
@@ -198,7 +201,7 @@ class LocalRuns:
         return updates
 
     def _run(self, data: TrainingData, seed: int) -> Any:
-        with global_generators_kept():
+        with global_generators_restored():
             for generator in global_generators():
                 generator.seed(seed)
             with foreign_code(NAME):
@@ -265,7 +268,7 @@ def flat(update: Any) -> Any:
     if isinstance(update, (list, tuple)):
         parts = [flat(part) for part in update]
         return np.concatenate(parts) if parts else np.zeros(0)
-    return np.array(on_host(update), dtype=float).reshape(-1)
+    return np.array(to_numpy(update), dtype=float).reshape(-1)
 
 
 def checked(rows: list[Any], data: TrainingData) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from dpverify.conform.coverage import ranges
+from dpverify.conform.coverage import format_ranges
 from dpverify.conform.noise import scale_test
 from dpverify.conform.promise import Promise
 from dpverify.conform.records import ConformanceTest
@@ -103,7 +103,7 @@ def divisor_of(pool: RunPool, promise: Promise) -> float:
 
 
 def _facts(pool: RunPool, promise: Promise) -> str:
-    return f"{pool.records} records: {ranges(pool.step_counts)} updates, divisor {divisor_of(pool, promise):.6g}"
+    return f"{pool.records} records: {format_ranges(pool.step_counts)} updates, divisor {divisor_of(pool, promise):.6g}"
 
 
 def _steps_test(pools: Sequence[RunPool], promise: Promise) -> ConformanceTest:
@@ -203,4 +203,4 @@ def _empty_test(pool: RunPool, promise: Promise, alpha: float) -> ConformanceTes
 
 
 def _sizes(pools: Sequence[Any]) -> str:
-    return ranges(sorted({pool.records for pool in pools}))
+    return format_ranges(sorted({pool.records for pool in pools}))
