@@ -79,7 +79,7 @@ class ConformAnswers:
 
     def fail(self, error: ForeignError) -> None:
         """Record that foreign code ended its process or did not return; keep earlier results."""
-        from dpverify.conform.guarded_optimizer import failed_call_test
+        from dpverify.conform.guard import failed_call_test
         from dpverify.conform.peers.recording import short_target
         from dpverify.conform.peers.records import CatalogueEntry
 

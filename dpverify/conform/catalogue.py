@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dpverify.conform.guarded_optimizer import GuardedOptimizer
+from dpverify.conform.guard import GuardedOptimizer
 from dpverify.conform.outputs import AUDITED_STEPS, pairs_of_batches, run_on_batches
 from dpverify.conform.peers.records import Answer, CatalogueEntry
 from dpverify.conform.promise import Promise
@@ -184,14 +184,12 @@ def judge(
         _run_auditor(auditor, audit, optimizer, promise, alpha, seed)
         for auditor, audit in auditors.items()
     ]
-    most_frequent_test = (
-        max(set(failed_tests), key=failed_tests.count) if failed_tests else ""
-    )
+    top_test = max(set(failed_tests), key=failed_tests.count) if failed_tests else ""
     return CatalogueEntry(
         target=target,
         name=name,
         found=len(failed_tests),
-        by=most_frequent_test,
+        by=top_test,
         untested=sorted(untested),
         seconds=seconds,
         answers=answers,

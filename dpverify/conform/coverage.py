@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from dpverify.conform.guarded_optimizer import copy_state
+from dpverify.conform.guard import copy_state
 from dpverify.conform.promise import Promise
 from dpverify.conform.records import PrivateOptimizer
 from dpverify.kernels import check

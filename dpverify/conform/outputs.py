@@ -10,13 +10,9 @@ from typing import Any
 import numpy as np
 
 from dpverify.conform.coverage import states_before, tested_steps
-from dpverify.conform.guarded_optimizer import copy_state
+from dpverify.conform.guard import copy_state
 from dpverify.conform.promise import Promise
-from dpverify.conform.records import (
-    ConformanceTest,
-    PrivateOptimizer,
-    not_tested_result,
-)
+from dpverify.conform.records import ConformanceTest, PrivateOptimizer, untested_result
 from dpverify.privacy.accounting import epsilon
 from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.records import AuditError
@@ -33,7 +29,7 @@ def output_tests(
     The first two steps are audited; for the last pair of batches, the last two tested steps.
     """
     if promise.covariance is not None or promise.memory is not None:
-        yield not_tested_result(
+        yield untested_result(
             "outputs", "the noise of a step may depend on earlier ones"
         )
         return
@@ -89,7 +85,7 @@ def output_tests(
             f"and {allowed_epsilon:.3g} is promised for two steps"
         )
         # the audit could have refuted
-        yield replace(not_tested_result("outputs", reason), alpha=alpha)
+        yield replace(untested_result("outputs", reason), alpha=alpha)
         return
     finding = (
         f"epsilon of two steps is at least {largest_epsilon:.3g} ({worst_pair}); "

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from dpverify.shown import ShownAsTable
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -133,7 +130,7 @@ def worst_test(results: Iterable[ConformanceTest]) -> ConformanceTest:
     return min(results, key=lambda result: order.index(result.status))
 
 
-def not_tested_result(name: str, reason: str) -> ConformanceTest:
+def untested_result(name: str, reason: str) -> ConformanceTest:
     """Return the result of a test that could not be run."""
     return ConformanceTest(name, False, reason, "nothing", is_tested=False)
 

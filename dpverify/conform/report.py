@@ -49,8 +49,8 @@ NOISE_SUBJECTS = (
     *CORRELATION_SUBJECTS,
     "shape of noise",
 )
-STEP_COUNT_SUBJECTS = ("number of steps", "number of records and steps")
-RECORD_COUNT_SUBJECTS = (
+STEP_SUBJECTS = ("number of steps", "number of records and steps")
+SIZE_SUBJECTS = (
     "number of records and rate",
     "empty batches",
     "number of records and noise",
@@ -61,7 +61,7 @@ SUBJECT_ORDER = (
     "every batch",
     "finite numbers",
     "generator",
-    *STEP_COUNT_SUBJECTS,
+    *STEP_SUBJECTS,
     "fresh numbers",
     "sensitivity",
     "contribution",
@@ -70,29 +70,24 @@ SUBJECT_ORDER = (
     *SAMPLING_SUBJECTS,
     "last batch",
     *NOISE_SUBJECTS,
-    *RECORD_COUNT_SUBJECTS,
+    *SIZE_SUBJECTS,
     "outputs",
 )
 """Subjects of tests, causes before consequences."""
 
 CONSEQUENCES = {
     **dict.fromkeys(
-        STEP_COUNT_SUBJECTS,
-        (
-            *STEP_COUNT_SUBJECTS,
-            *SAMPLING_SUBJECTS,
-            "last batch",
-            *RECORD_COUNT_SUBJECTS,
-        ),
+        STEP_SUBJECTS,
+        (*STEP_SUBJECTS, *SAMPLING_SUBJECTS, "last batch", *SIZE_SUBJECTS),
     ),
-    "fresh numbers": ("state", *NOISE_SUBJECTS, *RECORD_COUNT_SUBJECTS),
+    "fresh numbers": ("state", *NOISE_SUBJECTS, *SIZE_SUBJECTS),
     "sensitivity": ("contribution", "number of records and divisor"),
     **dict.fromkeys(
-        SAMPLING_SUBJECTS, (*SAMPLING_SUBJECTS, "last batch", *RECORD_COUNT_SUBJECTS)
+        SAMPLING_SUBJECTS, (*SAMPLING_SUBJECTS, "last batch", *SIZE_SUBJECTS)
     ),
     **dict.fromkeys(
-        ("scale of noise", "number of records and divisor", *RECORD_COUNT_SUBJECTS),
-        RECORD_COUNT_SUBJECTS,
+        ("scale of noise", "number of records and divisor", *SIZE_SUBJECTS),
+        SIZE_SUBJECTS,
     ),
     **dict.fromkeys(CORRELATION_SUBJECTS, CORRELATION_SUBJECTS),
 }
@@ -251,8 +246,8 @@ def _total_texts(
 def headline(tests: Sequence[ConformanceTest], alpha: float) -> str:
     """Return the number of faults and tests, and the probability of a false alarm if a test is random."""
     fault_list = faults(tests)
-    counts_by_status = Counter(test.status for test in tests)
-    untested = counts_by_status["not tested"]
+    counts = Counter(test.status for test in tests)
+    untested = counts["not tested"]
     false_alarm_text = (
         f" A correct optimizer fails any test with probability at most {alpha:.2g}."
         if alpha
@@ -260,13 +255,14 @@ def headline(tests: Sequence[ConformanceTest], alpha: float) -> str:
     )
     if fault_list:
         not_run_text = f", {untested} could not be run" if untested else ""
-        failed = counts_by_status["fault"]
-        counts = f"{failed} of {len(tests)} tests failed, {counts_by_status['ok']} passed{not_run_text}"
-        return f"{plural(len(fault_list), 'fault')}: {counts}.{false_alarm_text}"
+        counts_text = f"{counts['fault']} of {len(tests)} tests failed, {counts['ok']} passed{not_run_text}"
+        return f"{plural(len(fault_list), 'fault')}: {counts_text}.{false_alarm_text}"
     if untested:
-        counts = f"{untested} of {len(tests)} tests could not be run, {counts_by_status['ok']} passed"
-        return f"Incomplete: {counts}. No fault was found.{false_alarm_text}"
-    return f"No fault found: {counts_by_status['ok']} of {len(tests)} tests passed.{false_alarm_text}"
+        counts_text = (
+            f"{untested} of {len(tests)} tests could not be run, {counts['ok']} passed"
+        )
+        return f"Incomplete: {counts_text}. No fault was found.{false_alarm_text}"
+    return f"No fault found: {counts['ok']} of {len(tests)} tests passed.{false_alarm_text}"
 
 
 def conformance_table(result: Conformance) -> ResultTable:

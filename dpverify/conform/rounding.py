@@ -41,9 +41,8 @@ EXCESS_PROBABILITY = 1e-9  # probability that the rounding of a sum exceeds its 
 # roundings of a clipped number, without those of the sum in its norm: root, quotient,
 # product, division
 CLIPPING_ROUNDINGS = 4
-SUM_ROUNDINGS = (
-    2  # further roundings of a sum: adding the noise and dividing by the divisor
-)
+# further roundings of a sum: adding the noise and dividing by the divisor
+SUM_ROUNDINGS = 2
 # roundings of the noise deviation: sigma, its product with the clip length, the
 # quotient by the divisor
 SCALING_ROUNDINGS = 3

@@ -13,23 +13,19 @@ import numpy as np
 
 from dpverify.apart import check_timeout, packed, run_apart, unpacked
 from dpverify.conform.coverage import check_memory, tested_steps
-from dpverify.conform.guarded_optimizer import (
-    GuardedOptimizer,
-    copy_state,
-    guarded_tests,
-)
+from dpverify.conform.guard import GuardedOptimizer, copy_state, guarded_tests
 from dpverify.conform.noise import noise_tests
 from dpverify.conform.promise import Promise
 from dpverify.conform.records import (
     Conformance,
     ConformanceTest,
     PrivateOptimizer,
-    not_tested_result,
+    untested_result,
 )
 from dpverify.conform.replay.generators import (
     NoiseSources,
     Tape,
-    global_generators_restored,
+    generators_restored,
     system_randomness,
     used_generators,
 )
@@ -119,7 +115,7 @@ def with_equal_noise(
 
 def not_replayable_tests(name: str) -> Iterator[ConformanceTest]:
     """Yield the result of a test that cannot be run because no two runs of the optimizer have equal noise."""
-    yield not_tested_result(name, "no two runs have equal noise")
+    yield untested_result(name, "no two runs have equal noise")
 
 
 # Ratio of the two clip lengths. A smaller second length detects a clip length that is
@@ -294,7 +290,7 @@ def announced_tests(
     """Yield the results of all tests, and a TestFamily before each kind of tests."""
     family_alpha = alpha / (2 + bool(outputs) + (optimizer.at_clip is not None))
     guarded = GuardedOptimizer(optimizer, promise)
-    with global_generators_restored(), originals_watched():
+    with generators_restored(), originals_watched():
         yield from _tests_and_families(
             optimizer, guarded, promise, family_alpha, seed, outputs
         )

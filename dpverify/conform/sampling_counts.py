@@ -151,22 +151,14 @@ def part_events(counts: DrawCounts, promise: Promise) -> Iterator[Event]:
         )
         low = law.ppf(TAIL_PROBABILITIES[0])
         high = law.isf(TAIL_PROBABILITIES[0])
-        member_counts = counts.part_counts[..., index]
-        typical_count = np.array(
-            [((member_counts > low) & (member_counts < high)).sum()]
-        )
+        sizes = counts.part_counts[..., index]
+        typical_count = np.array([((sizes > low) & (sizes < high)).sum()])
         probability = max(0.0, law.cdf(high - 1) - law.cdf(low))
         sees = (
             "a number of examples from a part that varies too little or too much, such "
             "as a fixed share of each rank"
         )
-        yield (
-            f"parts of the data, {name}",
-            typical_count,
-            member_counts.size,
-            probability,
-            sees,
-        )
+        yield f"parts of the data, {name}", typical_count, sizes.size, probability, sees
 
 
 def size_events(counts: DrawCounts, promise: Promise, level: float) -> Iterator[Event]:
@@ -199,19 +191,19 @@ def size_events(counts: DrawCounts, promise: Promise, level: float) -> Iterator[
 def step_events(counts: DrawCounts, promise: Promise) -> Iterator[Event]:
     """Yield how often an example was drawn in two consecutive steps."""
     steps = promise.steps
-    pair_probability = (promise.batch / promise.examples) ** 2
+    probability = (promise.batch / promise.examples) ** 2
     # axes: run, step; each run follows one example
     draws = counts.followed_draws.astype(float)
-    repeat_count = np.count_nonzero(
+    repeats = np.count_nonzero(
         counts.followed_draws[:, 0 : steps - 1 : 2]
         & counts.followed_draws[:, 1:steps:2]
     )
     sees = "a batch that is used again, or examples that are left out after they were drawn"
     yield (
         "next step",
-        np.array([repeat_count]),
+        np.array([repeats]),
         counts.runs * (steps // 2),
-        pair_probability,
+        probability,
         sees,
     )
     pair_counts = (draws.T @ draws)[np.triu_indices(steps, 1)]
@@ -219,7 +211,7 @@ def step_events(counts: DrawCounts, promise: Promise) -> Iterator[Event]:
         "any two steps",
         pair_counts,
         counts.runs,
-        pair_probability,
+        probability,
         f"batches that repeat within {steps} steps",
     )
 

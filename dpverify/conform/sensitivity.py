@@ -16,18 +16,14 @@ from dpverify.conform.coverage import (
     steps_and_sizes_text,
     tested_steps,
 )
-from dpverify.conform.guarded_optimizer import copy_state, last_clip_length
+from dpverify.conform.guard import copy_state, last_clip_length
 from dpverify.conform.neighbours import (
     NeighbouringBatches,
     all_neighbours,
     worst_neighbours,
 )
 from dpverify.conform.promise import Promise
-from dpverify.conform.records import (
-    ConformanceTest,
-    PrivateOptimizer,
-    not_tested_result,
-)
+from dpverify.conform.records import ConformanceTest, PrivateOptimizer, untested_result
 from dpverify.conform.replay.generators import Tape
 from dpverify.conform.rounding import change_rounding
 from dpverify.foreign import ForeignError
@@ -94,7 +90,7 @@ def sensitivity_tests(
             "sensitivity", passed, finding, sees, because=because, measured=measured
         )
     else:
-        yield not_tested_result(
+        yield untested_result(
             "sensitivity",
             "no release is finite" if search.non_finite_case else "no call returned",
         )
@@ -128,9 +124,8 @@ class _ChangeSearch:
         self.non_finite_case = ""
         self.failed_case = ""
         self.error_text = ""
-        self.clip_length_case = (
-            ""  # first case in which the clip length depends on the batch
-        )
+        # first case in which the clip length depends on the batch
+        self.clip_length_case = ""
 
     def run(self) -> None:
         """Try all batches at a few steps, the worst ones at all steps; in large dimensions, a random part of both."""
@@ -182,12 +177,8 @@ class _ChangeSearch:
 
     def _generators(self) -> list[np.random.Generator]:
         """Return generators for a step. Low precision also gets noise of 0, which hides less of a change."""
-        seeded_generator = np.random.default_rng([self.seed, 2])
-        return (
-            [seeded_generator]
-            if self.promise.dtype == "float64"
-            else [seeded_generator, Tape([])]
-        )
+        generator = np.random.default_rng([self.seed, 2])
+        return [generator] if self.promise.dtype == "float64" else [generator, Tape([])]
 
     def _try_pair(self, state: Any, step: int, neighbours: NeighbouringBatches) -> None:
         description = neighbours.description + (f", step {step + 1}" if step else "")

@@ -20,12 +20,12 @@ from dpverify.conform.coverage import (
     steps_and_sizes_text,
     tested_steps,
 )
-from dpverify.conform.guarded_optimizer import copy_state, last_clip_length
+from dpverify.conform.guard import copy_state, last_clip_length
 from dpverify.conform.promise import Promise
 from dpverify.conform.records import (
     ConformanceTest,
     PrivateOptimizer,
-    not_tested_result,
+    untested_result,
     worst_test,
 )
 from dpverify.conform.replay.generators import Tape, solve_noise
@@ -226,12 +226,10 @@ def _case_result(
     optimizer.step(copy_state(state), case.gradients.copy(), tape)
     # a step may draw other numbers before or after its noise
     for offset in sorted({0, max(0, tape.position - noise_size)}):
-        normal_numbers = np.random.default_rng([seed, 12]).standard_normal(
+        normals = np.random.default_rng([seed, 12]).standard_normal(
             max(noise_size, tape.position)
         )
-        result = _replay_result(
-            optimizer, promise, seed, case, state, normal_numbers, offset
-        )
+        result = _replay_result(optimizer, promise, seed, case, state, normals, offset)
         if result is not None:
             return result
     return _noise_independence_result(optimizer, promise, seed, case)
@@ -243,43 +241,37 @@ def _replay_result(
     seed: int,
     case: StateCase,
     state: Any,
-    normal_numbers: Any,
+    normals: Any,
     offset: int,
 ) -> ConformanceTest | None:
     """Compare later releases for two examples, with noise from ``offset`` on that makes the releases of the step equal.
 
     Return None if the releases of the step cannot be made equal.
     """
-    noise = normal_numbers[offset : offset + promise.released_dimension]
+    noise = normals[offset : offset + promise.released_dimension]
 
-    def run_changed_step(batch: Any, step_noise: Any) -> tuple[Any, Any]:
+    def take_step(batch: Any, step_noise: Any) -> tuple[Any, Any]:
         tape = Tape(
             np.concatenate(
-                [
-                    normal_numbers[:offset],
-                    step_noise,
-                    normal_numbers[offset + len(step_noise) :],
-                ]
+                [normals[:offset], step_noise, normals[offset + len(step_noise) :]]
             )
         )
         next_state, released = optimizer.step(copy_state(state), batch.copy(), tape)
         return copy_state(next_state), np.asarray(released, dtype=float)
 
-    state_of_original, released = run_changed_step(case.gradients, noise)
-    _, changed_release = run_changed_step(case.changed_gradients, noise)
+    original_state, released = take_step(case.gradients, noise)
+    _, changed_release = take_step(case.changed_gradients, noise)
     if not (np.isfinite(released).all() and np.isfinite(changed_release).all()):
-        return _not_tested_result("what is released is not finite")
+        return _untested_result("what is released is not finite")
     replayed_noise = solve_noise(
-        lambda step_noise: run_changed_step(case.changed_gradients, step_noise)[1],
+        lambda step_noise: take_step(case.changed_gradients, step_noise)[1],
         noise,
         released,
         changed_release,
     )
     if not np.isfinite(replayed_noise).all():
-        return _not_tested_result("what is released is not finite")
-    state_of_changed, replayed_release = run_changed_step(
-        case.changed_gradients, replayed_noise
-    )
+        return _untested_result("what is released is not finite")
+    changed_state, replayed_release = take_step(case.changed_gradients, replayed_noise)
     release_difference = float(np.abs(replayed_release - released).max())
     largest_release = float(np.abs(released).max())
     if not release_difference <= max(
@@ -288,30 +280,26 @@ def _replay_result(
     ):
         return None
     change = 0.0
-    for later_step in _later_steps(promise, case.step):
-        step_noise = _normal_numbers(promise, seed, 5, later_step)
-        state_of_original, later_release = optimizer.step(
-            state_of_original,
-            case.later_gradients * (later_step - case.step),
-            Tape(step_noise),
+    for step in _later_steps(promise, case.step):
+        step_noise = _normal_numbers(promise, seed, 5, step)
+        original_state, later_release = optimizer.step(
+            original_state, case.later_gradients * (step - case.step), Tape(step_noise)
         )
-        state_of_changed, later_changed_release = optimizer.step(
-            state_of_changed,
-            case.later_gradients * (later_step - case.step),
-            Tape(step_noise),
+        changed_state, later_changed_release = optimizer.step(
+            changed_state, case.later_gradients * (step - case.step), Tape(step_noise)
         )
         clip_lengths = (
-            last_clip_length(state_of_original),
-            last_clip_length(state_of_changed),
+            last_clip_length(original_state),
+            last_clip_length(changed_state),
         )
-        state_of_original = copy_state(state_of_original)
-        state_of_changed = copy_state(state_of_changed)
+        original_state = copy_state(original_state)
+        changed_state = copy_state(changed_state)
         if not (
             np.isfinite(later_release).all()
             and np.isfinite(later_changed_release).all()
         ):
-            return _not_tested_result(
-                f"what is released in step {later_step + 1} is not finite"
+            return _untested_result(
+                f"what is released in step {step + 1} is not finite"
             )
         largest_release = max(largest_release, float(np.abs(later_release).max()))
         change = max(
@@ -348,7 +336,7 @@ def _memory_result(
         optimizer, promise, seed, case, state, case.changed_gradients
     )
     if not (np.isfinite(releases).all() and np.isfinite(changed_releases).all()):
-        return _not_tested_result("what is released is not finite")
+        return _untested_result("what is released is not finite")
     changes = changed_releases - releases
     contribution = changes[0] / promise.weight(case.step, case.step)
     expected = np.array(
@@ -388,14 +376,14 @@ def _noise_independence_result(
     release, they must not depend on its examples.
     """
     if promise.adaptive_clip or promise.statistic is not None:
-        return _not_tested_result(NOT_REPLAYABLE)
+        return _untested_result(NOT_REPLAYABLE)
     state = _state_before(optimizer, seed, case)
     releases, repeated_releases = (
         _releases(optimizer, promise, seed, case, state, case.gradients)
         for _ in range(2)
     )
     if not np.array_equal(releases, repeated_releases):
-        return _not_tested_result(NOT_REPLAYABLE)
+        return _untested_result(NOT_REPLAYABLE)
     changed_releases = _releases(
         optimizer, promise, seed, case, state, case.changed_gradients
     )
@@ -407,7 +395,7 @@ def _noise_independence_result(
         np.isfinite(run).all()
         for run in (releases, changed_releases, *releases_with_other_noise)
     ):
-        return _not_tested_result("what is released is not finite")
+        return _untested_result("what is released is not finite")
     # some number does not depend on the seed
     is_fixed = any(
         not np.abs(run[0] - releases[0]).all() for run in releases_with_other_noise
@@ -420,7 +408,7 @@ def _noise_independence_result(
         > EQUALITY_TOLERANCE * promise.sensitivity
     ):
         # later releases depend on the noise, perhaps through the release
-        return _not_tested_result(NOT_REPLAYABLE)
+        return _untested_result(NOT_REPLAYABLE)
     change = float(np.abs(changed_releases[1:] - releases[1:]).max())
     return _comparison_result(
         promise,
@@ -479,8 +467,8 @@ def _comparison_result(
     )
 
 
-def _not_tested_result(reason: str) -> ConformanceTest:
-    return not_tested_result("state", reason)
+def _untested_result(reason: str) -> ConformanceTest:
+    return untested_result("state", reason)
 
 
 def _normal_numbers(promise: Promise, *seed: int) -> Any:

@@ -164,36 +164,32 @@ def _autocorrelation_test(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest
     level = math.log(2 * 3 * d / alpha)
     rounding = (1.0 + deviation_rounding(dtype)) ** 2
     distances = np.arange(1 - d, d)
-    lag_sums = irfft(lag_spectrum, length)[
-        distances
-    ]  # negative distances index from the end
+    # negative distances index from the end
+    lag_sums = irfft(lag_spectrum, length)[distances]
     cases = (
         ("in one step", distances[d:], irfft(step_spectrum, length)[1:d], runs * steps),
         ("in two steps in a row", distances, lag_sums, runs * (steps - 1)),
     )
     worst = ("", 0.0, 0.0)
-    for steps_text, pair_distances, sums, vector_count in cases:
-        products = vector_count * (d - np.abs(pair_distances)).astype(float)
+    for kind, lags, sums, vector_count in cases:
+        products = vector_count * (d - np.abs(lags)).astype(float)
         allowed = rounding * (np.sqrt(2.0 * products * level) + 2.0 * level)
         ratio = np.abs(sums) / allowed
         index = int(np.argmax(ratio))
         if ratio[index] > worst[1]:
-            correlation = sums[index] / products[index]
-            text = f"coordinates {pair_distances[index]} apart {steps_text}: correlation about {correlation:+.3f}"
-            worst = (
-                text,
-                float(ratio[index]),
-                float(allowed[index] / products[index]),
-            )
+            text = f"coordinates {lags[index]} apart {kind}: correlation about {sums[index] / products[index]:+.3f}"
+            worst = (text, float(ratio[index]), float(allowed[index] / products[index]))
     smallest_correlation = 2.0 * math.sqrt(2.0 * level / (runs * steps * d / 2))
-    steps_text = f"{worst[0]}, up to {worst[2]:.3f} allowed"
+    finding = f"{worst[0]}, up to {worst[2]:.3f} allowed"
     sees = f"a correlation of {smallest_correlation:.2g} at one distance, in half of all coordinates"
-    return ConformanceTest(TWO_NUMBERS_NAME, worst[1] <= 1.0, steps_text, sees, alpha)
+    return ConformanceTest(TWO_NUMBERS_NAME, worst[1] <= 1.0, finding, sees, alpha)
 
 
 def _shape_test(x: Any, alpha: float, dtype: Dtype = "float64") -> ConformanceTest:
     """Test how many numbers lie beyond one, two and three deviations, with limits that allow for rounding."""
-    counts, passed, level = [], True, alpha / len(TAIL_LIMITS) / 2
+    counts = []
+    passed = True
+    level = alpha / len(TAIL_LIMITS) / 2
     rounding = 1.0 + deviation_rounding(dtype)
     numbers = x.reshape(-1)
     for limit in TAIL_LIMITS:
@@ -242,7 +238,7 @@ def grid_note(
     )
     present_numbers = _released_numbers(optimizer, promise, example, seed)
     coordinate = promise.clip / math.sqrt(d)
-    # spacing just below size / 2
+    # spacing just below coordinate / 2
     spacing = 2.0 ** (
         math.floor(math.log2(coordinate / 2.0)) + 1 - SIGNIFICANT_BITS[promise.dtype]
     )
@@ -290,7 +286,7 @@ def _released_numbers(
 
 
 def _fraction_of_finer(numbers: Any, coordinate: float, spacing: float) -> float:
-    """Return the fraction of numbers that are below ``size / 2`` and not multiples of ``spacing``."""
+    """Return the fraction of numbers that are below ``coordinate / 2`` and not multiples of ``spacing``."""
     return float(
         np.mean(
             (np.abs(numbers) < coordinate / 2.0) & (np.fmod(numbers, spacing) != 0.0)
@@ -301,16 +297,15 @@ def _fraction_of_finer(numbers: Any, coordinate: float, spacing: float) -> float
 MIN_DISTINCT_FRACTION = 0.99  # least fraction of distinct numbers in independent noise
 MAX_REPEAT_NUMBERS = 2**22  # numbers that are tested for repeats and for their digits
 MIN_REPEAT_NUMBERS = 10_000
-NEGLIGIBLE_PROBABILITY = (
-    1e-9  # if equal vectors have a smaller probability than this, they are a fault
-)
+# if equal vectors have a smaller probability than this, they are a fault
+NEGLIGIBLE_PROBABILITY = 1e-9
 # number of distinct seeds: PyTorch's CPU generators use only 32 bits of a seed
 SEEDS = 2**32
 EXCESS_PROBABILITY = 1e-6  # bound on the probability of more repeats than allowed
 
 
 def repeat_tests(noise: Any, promise: Promise) -> Iterator[ConformanceTest]:
-    """Test noise ``noise`` (run, step, coordinate) at gradients of 0 for repeats and for too few digits."""
+    """Test noise at gradients of 0 (axes: run, step, coordinate) for repeats and for too few digits."""
     yield _fresh_numbers_test(noise, promise)
     numbers = noise.reshape(-1)[:MAX_REPEAT_NUMBERS]
     coarse_dtype = next(

@@ -21,7 +21,7 @@ from dpverify.conform.coverage import (
     steps_and_sizes_text,
     tested_steps,
 )
-from dpverify.conform.guarded_optimizer import copy_state, failed_call_test, tf32_note
+from dpverify.conform.guard import copy_state, failed_call_test, tf32_note
 from dpverify.conform.noise.law import grid_note, law_tests, repeat_tests
 from dpverify.conform.noise.samples import (
     NoiseSample,
@@ -33,7 +33,7 @@ from dpverify.conform.promise import Promise
 from dpverify.conform.records import (
     ConformanceTest,
     PrivateOptimizer,
-    not_tested_result,
+    untested_result,
     worst_test,
 )
 from dpverify.conform.rounding import Dtype, deviation_rounding
@@ -64,7 +64,7 @@ def noise_tests(
     With ``only_scale``, only mean and scale are tested, in fewer runs and in batches of the promised size.
     """
     sizes = [promise.batch] if only_scale else noise_batch_sizes(promise)
-    test_alpha = alpha / LEVEL_PARTS
+    level = alpha / LEVEL_PARTS
     usual_noise: Any = None  # whitened noise at batches of the promised size
     mean: ConformanceTest | None = None
     for index, size in enumerate(
@@ -82,51 +82,41 @@ def noise_tests(
         is_finite = np.isfinite(trajectories).all(axis=(1, 2))
         if is_finite.sum() < needed_runs:
             reason = f"{is_finite.sum()} of {len(trajectories)} trajectories are finite, {needed_runs} are needed"
-            yield not_tested_result(f"{SCALE_NAME}, batches of {size}", reason)
+            yield untested_result(f"{SCALE_NAME}, batches of {size}", reason)
             continue
-        finite_trajectories = (
-            trajectories if is_finite.all() else trajectories[is_finite]
-        )
+        finite_runs = trajectories if is_finite.all() else trajectories[is_finite]
         if index == 0 and not only_scale:
-            yield from repeat_tests(finite_trajectories, promise)
+            yield from repeat_tests(finite_runs, promise)
             yield from grid_note(optimizer, promise, seed)
             yield from tf32_note(promise)
-        x = whitened(_centre_statistic(finite_trajectories, promise), promise)
-        del trajectories, finite_trajectories
+        x = whitened(_centre_statistic(finite_runs, promise), promise)
+        del trajectories, finite_runs
         result = scale_test(
-            f"{SCALE_NAME}, batches of {size}",
-            x,
-            test_alpha / len(sizes),
-            promise.dtype,
+            f"{SCALE_NAME}, batches of {size}", x, level / len(sizes), promise.dtype
         )
         if index == 0:
             usual_noise = x
-            mean = mean_test(x[:, :, : promise.dimension], test_alpha)
+            mean = mean_test(x[:, :, : promise.dimension], level)
         if mean is not None and not mean.passed:
             x = x - x.mean(axis=0)
-            corrected_result = scale_test(result.name, x, result.alpha, promise.dtype)
-            result = (
-                replace(result, because=MEAN_NAME)
-                if corrected_result.passed
-                else result
-            )
+            recheck = scale_test(result.name, x, result.alpha, promise.dtype)
+            result = replace(result, because=MEAN_NAME) if recheck.passed else result
         yield replace(result, found=f"{result.found}; {_steps_text(promise)}")
-    yield from _gradient_noise_tests(optimizer, promise, test_alpha, seed, only_scale)
+    yield from _gradient_noise_tests(optimizer, promise, level, seed, only_scale)
     if mean is None:
         return
     yield mean
     if only_scale:
         return
     because = SCALE_NAME if mean.passed else MEAN_NAME
-    results = list(law_tests(usual_noise, promise, test_alpha))
+    results = list(law_tests(usual_noise, promise, level))
     usual_noise -= usual_noise.mean(axis=0)
-    usual_noise /= (
-        _root_mean_square(usual_noise) or 1.0
-    )  # tests that still fail have another cause
-    for result, corrected_result in zip(
-        results, law_tests(usual_noise, promise, test_alpha), strict=True
+    # tests that still fail have another cause
+    usual_noise /= _root_mean_square(usual_noise) or 1.0
+    for result, recheck in zip(
+        results, law_tests(usual_noise, promise, level), strict=True
     ):
-        yield replace(result, because=because if corrected_result.passed else "")
+        yield replace(result, because=because if recheck.passed else "")
 
 
 def _root_mean_square(x: Any) -> float:
@@ -144,12 +134,12 @@ def _gradient_noise_tests(
     """Test the scale of noise at nonzero gradients; yield the worst result of all sizes that are not promised."""
     groups: dict[str, list[tuple[NoiseSample, ConformanceTest | None]]] = {}
     cases = sample_cases(promise, only_scale)
-    test_alpha = alpha / len(cases)
+    level = alpha / len(cases)
     for sample in noise_samples(optimizer, promise, seed, only_scale):
         suffix = "" if sample.size == promise.batch else ", other batches"
         name = f"{SCALE_NAME}, {sample.kind} gradients{suffix}"
         result = (
-            _sample_scale_test(name, sample, test_alpha, promise.dtype)
+            _sample_scale_test(name, sample, level, promise.dtype)
             if sample.error is None
             else None
         )
@@ -169,7 +159,7 @@ def _gradient_noise_tests(
         yield replace(
             worst_result,
             found=f"{worst_result.found}; {text}",
-            alpha=test_alpha * len(group),
+            alpha=level * len(group),
         )
 
 
@@ -180,7 +170,7 @@ def _sample_scale_test(
     if is_finite.all():
         result = scale_test(name, sample.numbers, alpha, dtype)
         return replace(result, found=f"batches of {sample.size}: {result.found}")
-    return not_tested_result(
+    return untested_result(
         name,
         f"{int((~is_finite).sum())} of {len(is_finite)} pairs of releases are not finite",
     )

@@ -18,7 +18,7 @@ from dpverify.conform.coverage import (
     representative_steps,
     states_before,
 )
-from dpverify.conform.guarded_optimizer import copy_state
+from dpverify.conform.guard import copy_state
 from dpverify.conform.promise import Promise
 from dpverify.conform.records import PrivateOptimizer
 from dpverify.foreign import ForeignError

@@ -134,7 +134,7 @@ def _seed_numpy(seed: int) -> None:
 
 
 @contextmanager
-def global_generators_restored() -> Iterator[None]:
+def generators_restored() -> Iterator[None]:
     """Restore the states of the shared generators after the block."""
     states = [(generator, generator.state()) for generator in global_generators()]
     try:

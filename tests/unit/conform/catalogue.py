@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.conform import PrivateOptimizer, Promise
-from dpverify.conform.guarded_optimizer import to_numpy
+from dpverify.conform.guard import to_numpy
 
 Array = Any
 # no powers of two, by which float32 stays float32

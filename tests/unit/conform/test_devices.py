@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from dpverify.conform import PrivateOptimizer, conformance
-from dpverify.conform.guarded_optimizer import (
+from dpverify.conform.guard import (
     card_name,
     replay_normals,
     tf32_note,
     to_numpy,
 )
-from dpverify.conform.replay.generators import Tape, global_generators_restored
+from dpverify.conform.replay.generators import Tape, generators_restored
 from dpverify.kernels.check import ArgumentError
 from tests.for_each import for_each
 from tests.unit.conform.backends import mistakes_torch, right_torch
@@ -108,7 +108,7 @@ def test_the_generator_of_a_card_is_seeded_before_each_step_and_left_as_it_was(
 
 def test_a_generator_of_a_card_is_restored_after_other_draws(card: Any) -> None:
     before = card.get_state()
-    with global_generators_restored():
+    with generators_restored():
         torch.randn(2, generator=card)
         assert not torch.equal(card.get_state(), before)
     assert torch.equal(card.get_state(), before)

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from dpverify.conform import Conformance, PrivateOptimizer, conformance
-from dpverify.conform.guarded_optimizer import replay_normals
+from dpverify.conform.guard import replay_normals
 from dpverify.conform.replay.generators import (
     Tape,
-    global_generators_restored,
+    generators_restored,
     used_generators,
 )
 from dpverify.conform.replay.patches import replace_function
@@ -112,7 +112,7 @@ SOURCES: dict[str, Callable[[], dict[str, Callable[[], Any]]]] = {
 
 @pytest.fixture(autouse=True)
 def _kept() -> Iterator[None]:
-    with global_generators_restored():
+    with generators_restored():
         yield
 
 
@@ -159,7 +159,7 @@ def test_a_function_of_another_kind_stays_as_it_is() -> None:
 def test_no_library_is_loaded_for_its_noise() -> None:
     code = """
 import sys
-from dpverify.conform.guarded_optimizer import replay_normals
+from dpverify.conform.guard import replay_normals
 from dpverify.conform.replay.generators import Tape
 with replay_normals(Tape([])):
     pass
@@ -225,7 +225,7 @@ def test_a_generator_of_torch_that_nothing_else_shares_is_no_shared_one() -> Non
     torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
     before = torch.get_rng_state()
     assert used_generators(lambda: torch.randn(3, generator=torch.Generator())) == []
-    with global_generators_restored():
+    with generators_restored():
         assert [one.name for one in used_generators(lambda: torch.randn(3))] == [
             "torch"
         ]

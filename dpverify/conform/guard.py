@@ -21,7 +21,7 @@ from dpverify.conform.records import (
     ConformanceTest,
     PrivateOptimizer,
     Release,
-    not_tested_result,
+    untested_result,
 )
 from dpverify.conform.replay.generators import GlobalGenerator, Tape
 from dpverify.foreign import (
@@ -277,7 +277,7 @@ def guarded_tests(
     except ForeignError as error:
         yield failed_call_test(name, error)
     except MemoryError:
-        yield not_tested_result(name, "this process has no memory left")
+        yield untested_result(name, "this process has no memory left")
     except (Exception, SystemExit) as error:
         reason = foreign_cause(error)
         if not reason:
