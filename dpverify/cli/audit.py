@@ -258,7 +258,7 @@ def coverages(
     auditor: str, options: dict[str, Any]
 ) -> Iterator[tuple[AuditorCoverage, str, dict[str, str]]]:
     """Load and audit an auditor with a progress bar; yield the result, the docstring and the library versions."""
-    from dpverify.conform.peers.recording import says_of, versions_of
+    from dpverify.conform.peers.recording import docstring_of, versions_of
     from dpverify.privacy.audit.auditor_coverage import audit_auditor
     from dpverify.privacy.audit.records import AuditError
     from dpverify.report.text.console import rounds_on_stderr
@@ -269,7 +269,7 @@ def coverages(
             coverage = audit_auditor(function, name=auditor, report=report, **options)
     except AuditError as error:
         raise BadInput("--auditor", auditor, str(error)) from error
-    yield coverage, says_of(function, auditor), versions_of(module)
+    yield coverage, docstring_of(function, auditor), versions_of(module)
 
 
 def _record(result: AuditResult, peer: Peer, report: Path) -> list[str]:
@@ -353,6 +353,6 @@ def results(
 
 def _peer(mechanism: str, result: AuditResult) -> Peer:
     """Return the record of the audited mechanism, whose module is loaded in this process."""
-    from dpverify.conform.peers.recording import audited
+    from dpverify.conform.peers.recording import audited_peer
 
-    return audited(mechanism, load_function("MECHANISM", mechanism)[1], result)
+    return audited_peer(mechanism, load_function("MECHANISM", mechanism)[1], result)

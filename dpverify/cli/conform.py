@@ -199,7 +199,11 @@ def results(
     import dpverify.conform.catalogue
     import dpverify.conform.outputs
     import dpverify.conform.training.ranks  # noqa: F401  loaded here, so that this does not count as foreign code's time
-    from dpverify.conform.peers.recording import about, short_target, versions_of
+    from dpverify.conform.peers.recording import (
+        docstring_and_versions,
+        short_target,
+        versions_of,
+    )
 
     if options.device is not None:
         yield "card", _card_name(options.device)
@@ -215,7 +219,7 @@ def results(
     yield (
         "auditors",
         {
-            name: about(function, module, name)
+            name: docstring_and_versions(function, module, name)
             for name, (function, module) in auditors.items()
         },
     )
@@ -263,9 +267,11 @@ def _peer_record(
     target: str, summary: str, module: ModuleType, promise: Promise
 ) -> Peer:
     """Return the record of an optimizer for the page, without its tests."""
-    from dpverify.conform.peers.recording import annotated, described
+    from dpverify.conform.peers.recording import peer_without_tests, with_known_finding
 
-    return annotated(described(target, summary, module, promise), target, module)
+    return with_known_finding(
+        peer_without_tests(target, summary, module, promise), target, module
+    )
 
 
 def _tests(
@@ -314,7 +320,7 @@ def _training_tests(
 
 
 def _card_name(device: str) -> str:
-    from dpverify.conform.guarded import card_name
+    from dpverify.conform.guard import card_name
     from dpverify.kernels.check import ArgumentError
 
     try:
@@ -329,7 +335,7 @@ def _training(
     """Return the docstring of a training on one line, its module, and the training with its promise."""
     make, module = load_function("TARGET", target)
     from dpverify.conform import Promise
-    from dpverify.conform.peers.recording import says_of
+    from dpverify.conform.peers.recording import docstring_of
 
     promise = getattr(module, "PROMISE", None)
     if not isinstance(promise, Promise):
@@ -338,7 +344,11 @@ def _training(
             target,
             "must be in a module with a PROMISE, a dpverify.conform.Promise",
         )
-    return says_of(make, target), module, (with_device(target, make, device), promise)
+    return (
+        docstring_of(make, target),
+        module,
+        (with_device(target, make, device), promise),
+    )
 
 
 def _entry(
@@ -375,7 +385,7 @@ def _load_optimizer(
         raise BadInput(
             "TARGET", target, f"must be a function, is {type(value).__name__}"
         )
-    from dpverify.conform.peers.recording import says_of
+    from dpverify.conform.peers.recording import docstring_of
 
     build = with_device(target, make, device)
     try:
@@ -390,4 +400,4 @@ def _load_optimizer(
         raise BadInput(
             "TARGET", target, f"must return a PrivateOptimizer and a Promise{empty}"
         )
-    return says_of(make, target), module, several
+    return docstring_of(make, target), module, several

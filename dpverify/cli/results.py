@@ -79,7 +79,7 @@ class ConformAnswers:
 
     def fail(self, error: ForeignError) -> None:
         """Record that foreign code ended its process or did not return; keep earlier results."""
-        from dpverify.conform.guarded import failed_call
+        from dpverify.conform.guard import failed_call_test
         from dpverify.conform.peers.recording import short_target
         from dpverify.conform.peers.records import CatalogueEntry
 
@@ -98,7 +98,7 @@ class ConformAnswers:
             )
             self._add_entry(entry, str(error))
         else:
-            self._tests.append(failed_call("this optimizer", error))
+            self._tests.append(failed_call_test("this optimizer", error))
         self._end()
 
     def _progress(self, done: int, total: int, label: str) -> None:
@@ -150,18 +150,18 @@ class ConformAnswers:
     def _print(self, titles: list[str], conformance: Conformance) -> None:
         from rich.console import Console
 
-        from dpverify.conform.report import report
+        from dpverify.conform.report import report_lines
         from dpverify.report.text.console import print_lines
         from dpverify.report.text.paragraphs import StyledLine
 
         self.hide_progress()
         console = Console()
-        lines = report(
+        lines = report_lines(
             conformance.tests,
             conformance.alpha,
             min(console.width, WIDEST),
             verbose=self.verbose,
-            how="--verbose",
+            verbose_option="--verbose",
         )
         print_lines([*(StyledLine(title, "bold") for title in titles), *lines], console)
 

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dpverify.conform.guarded import GuardedOptimizer
-from dpverify.conform.outputs import STEPS, pairs_of_batches, run_on
+from dpverify.conform.guard import GuardedOptimizer
+from dpverify.conform.outputs import AUDITED_STEPS, pairs_of_batches, run_on_batches
 from dpverify.conform.peers.records import Answer, CatalogueEntry
 from dpverify.conform.promise import Promise
 from dpverify.conform.records import PrivateOptimizer
@@ -25,69 +25,75 @@ from dpverify.privacy.accounting import epsilon
 
 
 @dataclass(frozen=True)
-class TwoWorlds:
-    """Two neighbouring worlds, a run in each, and the epsilon that the promise has there, by delta."""
+class AuditCase:
+    """Runs on two neighbouring data sets or batches, and the epsilon that the promise allows."""
 
     name: str
     # one run; returns the concatenated released vectors
-    one: Callable[[np.random.Generator], Any]
-    other: Callable[[np.random.Generator], Any]
-    allowed: Callable[[float], float]
-    towards: Any  # unit vector along the gradient that differs
+    first_run: Callable[[np.random.Generator], Any]
+    second_run: Callable[[np.random.Generator], Any]
+    allowed_epsilon: Callable[[float], float]
+    direction: Any  # unit vector along the gradient that differs
 
-    def draws(self, count: int, seed: int) -> tuple[Any, Any]:
-        """So many runs in each world; two arrays of shape (count, numbers released)."""
-        sides = enumerate((self.one, self.other))
+    def sample(self, count: int, seed: int) -> tuple[Any, Any]:
+        """Return two arrays of shape (count, numbers released): the outputs of ``count`` calls of each run."""
+        runs = enumerate((self.first_run, self.second_run))
         first, second = (
             np.array([run(np.random.default_rng([seed, k, i])) for i in range(count)])
-            for k, run in sides
+            for k, run in runs
         )
         return first, second
 
 
 @dataclass(frozen=True)
-class Given:
-    """What an auditor is given."""
+class AuditRequest:
+    """Input of an auditor."""
 
     optimizer: PrivateOptimizer
     promise: Promise
-    cases: list[TwoWorlds]
+    cases: list[AuditCase]
     alpha: float  # upper bound on the false-alarm probability, over all cases
     seed: int
 
 
-Auditor: TypeAlias = Callable[[Given], str]
-"""Describes the violation of the promise that it found; an empty text means no violation."""
+Auditor: TypeAlias = Callable[[AuditRequest], str]
+"""Return a description of a violation of the promise, or "" if the auditor detects none."""
 
 
-def given(
+def audit_request(
     optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int
-) -> Given:
-    """Make the cases: two steps on the pairs of batches of the kit's own audit, and runs on batches that are drawn."""
+) -> AuditRequest:
+    """Build the cases: two steps on the pairs of batches of the outputs test, and runs on batches that are drawn."""
     guarded = GuardedOptimizer(optimizer, promise).optimizer
-    return Given(optimizer, promise, list(_cases(guarded, promise)), alpha, seed)
+    return AuditRequest(optimizer, promise, list(_cases(guarded, promise)), alpha, seed)
 
 
-def _cases(optimizer: PrivateOptimizer, promise: Promise) -> Iterator[TwoWorlds]:
+def _cases(optimizer: PrivateOptimizer, promise: Promise) -> Iterator[AuditCase]:
     if promise.covariance is None and promise.memory is None:
 
-        def of_steps(delta: float) -> float:
+        def epsilon_of_steps(delta: float) -> float:
             return epsilon(
-                promise.deviation / promise.joint_sensitivity, delta, steps=STEPS
+                promise.deviation / promise.joint_sensitivity,
+                delta,
+                steps=AUDITED_STEPS,
             ).upper
 
-        for words, first, second, towards in all_pairs(promise):
-            yield TwoWorlds(
-                words, _on(optimizer, first), _on(optimizer, second), of_steps, towards
+        for description, first, second, direction in all_pairs_of_batches(promise):
+            yield AuditCase(
+                description,
+                _run_on_gradients(optimizer, first),
+                _run_on_gradients(optimizer, second),
+                epsilon_of_steps,
+                direction,
             )
     sampling = promise.sampling
     if optimizer.batches is None or sampling == "epochs":
         return
     axis = np.eye(1, promise.dimension)
     rate = promise.batch / promise.examples
-    mark = 1e6 * promise.clip * axis
+    canary = 1e6 * promise.clip * axis
 
-    def of_runs(delta: float) -> float:
+    def epsilon_of_runs(delta: float) -> float:
         return epsilon(
             promise.joint_multiplier,
             delta,
@@ -96,53 +102,58 @@ def _cases(optimizer: PrivateOptimizer, promise: Promise) -> Iterator[TwoWorlds]
             sampling=sampling,
         ).upper
 
-    second = mark[:0] if sampling == "poisson" else -mark
-    with_it, without = (_drawn(optimizer, promise, first) for first in (mark, second))
-    yield TwoWorlds("batches as drawn", with_it, without, of_runs, axis[0])
+    second = canary[:0] if sampling == "poisson" else -canary
+    first_run, second_run = (
+        _run_on_drawn_batches(optimizer, promise, first) for first in (canary, second)
+    )
+    yield AuditCase("batches as drawn", first_run, second_run, epsilon_of_runs, axis[0])
 
 
-def all_pairs(promise: Promise) -> Iterator[tuple[str, Any, Any, Any]]:
-    """Neighbouring batches, those of the kit's own audit and one whose gradient has all coordinates; its direction."""
+def all_pairs_of_batches(promise: Promise) -> Iterator[tuple[str, Any, Any, Any]]:
+    """Yield a description, two neighbouring batches and a direction: all pairs of the outputs test, and one more."""
     axis = np.eye(1, promise.dimension)
-    for words, first, second in pairs_of_batches(promise):
-        yield words, first, second, axis[0]
-    slant = np.ones((1, promise.dimension)) / np.sqrt(promise.dimension)
-    mark = 1e6 * promise.clip * slant
+    for description, first, second in pairs_of_batches(promise):
+        yield description, first, second, axis[0]
+    diagonal = np.ones((1, promise.dimension)) / np.sqrt(promise.dimension)
+    canary = 1e6 * promise.clip * diagonal
     yield (
         "all coordinates",
-        mark,
-        mark[:0] if promise.neighbours == "add-remove" else -mark,
-        slant[0],
+        canary,
+        canary[:0] if promise.neighbours == "add-remove" else -canary,
+        diagonal[0],
     )
 
 
-def _on(
+def _run_on_gradients(
     optimizer: PrivateOptimizer, gradients: Any
 ) -> Callable[[np.random.Generator], Any]:
-    return lambda rng: run_on(optimizer, [gradients] * STEPS, rng)
+    return lambda rng: run_on_batches(optimizer, [gradients] * AUDITED_STEPS, rng)
 
 
-def _drawn(
-    optimizer: PrivateOptimizer, promise: Promise, mark: Any
+def _run_on_drawn_batches(
+    optimizer: PrivateOptimizer, promise: Promise, canary: Any
 ) -> Callable[[np.random.Generator], Any]:
-    """A run on the optimizer's own batches; example 0 has the gradient ``mark``, or none, and all others have 0."""
+    """A run on the optimizer's own batches; example 0 has the gradient ``canary``, or none, and all others have 0."""
 
     def run(rng: np.random.Generator) -> Any:
         assert optimizer.batches is not None
-        drawn = islice(
+        batches = islice(
             optimizer.batches(promise.examples, promise.steps, rng), promise.steps
         )
-        return run_on(
-            optimizer, (_gradients(np.asarray(batch), mark) for batch in drawn), rng
+        return run_on_batches(
+            optimizer, (_gradients(np.asarray(batch), canary) for batch in batches), rng
         )
 
     return run
 
 
-def _gradients(batch: Any, mark: Any) -> Any:
-    first = batch == 0
+def _gradients(batch: Any, canary: Any) -> Any:
+    is_canary = batch == 0
     return np.concatenate(
-        [np.zeros((int((~first).sum()), mark.shape[1])), *[mark] * int(first.sum())]
+        [
+            np.zeros((int((~is_canary).sum()), canary.shape[1])),
+            *[canary] * int(is_canary.sum()),
+        ]
     )
 
 
@@ -158,7 +169,7 @@ def judge(
     auditors: Mapping[str, Auditor],
 ) -> CatalogueEntry:
     """Run the kit with each seed until it finds a fault, and each auditor with the first seed; seconds of processor."""
-    began = time.process_time()
+    start_time = time.process_time()
     failed_tests = list[str]()
     untested = set[str]()
     for seed_of_run in range(seed, seed + seeds):
@@ -168,24 +179,24 @@ def judge(
                 break
             if test.status == "not tested":
                 untested.add(test.name)
-    seconds = (time.process_time() - began) / seeds
+    seconds = (time.process_time() - start_time) / seeds
     answers = [
-        _ask(auditor, audit, optimizer, promise, alpha, seed)
+        _run_auditor(auditor, audit, optimizer, promise, alpha, seed)
         for auditor, audit in auditors.items()
     ]
-    by = max(set(failed_tests), key=failed_tests.count) if failed_tests else ""
+    top_test = max(set(failed_tests), key=failed_tests.count) if failed_tests else ""
     return CatalogueEntry(
         target=target,
         name=name,
         found=len(failed_tests),
-        by=by,
+        by=top_test,
         untested=sorted(untested),
         seconds=seconds,
         answers=answers,
     )
 
 
-def _ask(
+def _run_auditor(
     auditor: str,
     audit: Auditor,
     optimizer: PrivateOptimizer,
@@ -193,15 +204,18 @@ def _ask(
     alpha: float,
     seed: int,
 ) -> Answer:
-    began = time.process_time()
-    broken = False
+    start_time = time.process_time()
+    has_raised = False
     try:
         with foreign_code(f"auditor {auditor}"):
-            answer = str(audit(given(optimizer, promise, alpha, seed)))
+            answer = str(audit(audit_request(optimizer, promise, alpha, seed)))
     except ForeignError as error:  # an exception of the optimizer may be its mistake, so the page reports it
         answer = error.reason.removeprefix("raised ")
-        broken = True
+        has_raised = True
     answer = " ".join(answer.split())[:200]
     return Answer(
-        auditor=auditor, says=answer, broken=broken, seconds=time.process_time() - began
+        auditor=auditor,
+        says=answer,
+        broken=has_raised,
+        seconds=time.process_time() - start_time,
     )

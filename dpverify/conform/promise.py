@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
-from reprlib import repr as short
+from reprlib import repr as short_repr
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -28,13 +28,13 @@ def _check_positive(record: object, *names: str) -> None:
             )
 
 
-def _check_integer(record: object, name: str, least: int) -> None:
-    """Raise ValueError if this field is not an integer of at least ``least``."""
+def _check_integer(record: object, name: str, minimum: int) -> None:
+    """Raise ValueError if this field is not an integer of at least ``minimum``."""
     value = getattr(record, name)
     is_integer = isinstance(value, Integral)
-    if not is_integer or value < least:
+    if not is_integer or value < minimum:
         raise ValueError(
-            f"{name} must be an integer of at least {least}, got {name}={value!r}."
+            f"{name} must be an integer of at least {minimum}, got {name}={value!r}."
         )
 
 
@@ -80,8 +80,8 @@ Sampling: TypeAlias = Literal["poisson", "batches", "epochs"]
 SAMPLINGS: tuple[Sampling, ...] = ("poisson", "batches", "epochs")
 NEIGHBOURS = ("add-remove", "replace-one")
 # limits of Promise.of_event
-LEAST_EXAMPLES = 64
-MOST_EXAMPLES = 10_000
+MIN_EXAMPLES = 64
+MAX_EXAMPLES = 10_000
 
 
 @dataclass(frozen=True)
@@ -172,25 +172,25 @@ class Promise:
     def __post_init__(self) -> None:
         """Raise ValueError if a field is out of range."""
         _check_positive(self, "sigma", "clip", "divisor")
-        for name, least in (
+        for name, minimum in (
             ("steps", 2),
             ("dimension", 2),
             ("batch", 1),
             ("examples", 4),
         ):
-            _check_integer(self, name, least)
+            _check_integer(self, name, minimum)
         if self.batch > self.examples:
             raise ValueError(
                 f"batch must be at most examples={self.examples}, got batch={self.batch}."
             )
-        for name, words in (
+        for name, allowed_values in (
             ("sampling", SAMPLINGS),
             ("neighbours", NEIGHBOURS),
             ("dtype", DTYPES),
         ):
-            if getattr(self, name) not in words:
+            if getattr(self, name) not in allowed_values:
                 raise ValueError(
-                    f"{name} must be one of {', '.join(words)}, got {getattr(self, name)!r}."
+                    f"{name} must be one of {', '.join(allowed_values)}, got {getattr(self, name)!r}."
                 )
         self._check_steps()
 
@@ -213,14 +213,14 @@ class Promise:
                 f"must be symmetric and positive definite, {self.steps} by {self.steps}"
             )
             raise ValueError(
-                f"covariance {rule}, got covariance={short(self.covariance)}."
+                f"covariance {rule}, got covariance={short_repr(self.covariance)}."
             )
         if self.memory is not None:
             memory = np.asarray(self.memory, dtype=float)
-            right = (
+            is_valid = (
                 memory.shape == (self.steps, self.steps) and np.isfinite(memory).all()
             )
-            if not right or np.triu(memory, 1).any() or not np.diag(memory).all():
+            if not is_valid or np.triu(memory, 1).any() or not np.diag(memory).all():
                 raise ValueError(
                     f"memory must be lower triangular, {self.steps} by {self.steps}, without 0 on its diagonal."
                 )
@@ -256,8 +256,12 @@ class Promise:
         if len(kinds) != 1:
             raise ValueError(f"event must hold steps of one kind, got {len(kinds)}.")
         ((rate, sigma),) = kinds
-        part = Fraction(rate).limit_denominator(MOST_EXAMPLES).denominator
-        examples = part * -(-LEAST_EXAMPLES // part) if examples is None else examples
+        denominator = Fraction(rate).limit_denominator(MAX_EXAMPLES).denominator
+        examples = (
+            denominator * -(-MIN_EXAMPLES // denominator)
+            if examples is None
+            else examples
+        )
         batch = round(rate * examples)
         if abs(batch - rate * examples) > 1e-9 * examples:
             raise ValueError(
@@ -340,8 +344,8 @@ class Promise:
         """Number of released numbers per step."""
         return self.dimension + (0 if self.statistic is None else self.statistic.size)
 
-    def weight(self, step: int, of: int) -> float:
-        """Return the weight of the gradients of step ``of`` in the release of ``step``, both counted from 0."""
+    def weight(self, step: int, gradient_step: int) -> float:
+        """Return the weight of the gradients of ``gradient_step`` in the release of ``step``, both counted from 0."""
         if self.memory is None:
-            return float(step == of)
-        return float(np.asarray(self.memory, dtype=float)[step, of])
+            return float(step == gradient_step)
+        return float(np.asarray(self.memory, dtype=float)[step, gradient_step])

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from dpverify.shown import ShownAsTable
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -127,13 +124,13 @@ class ConformanceTest:
         return f"{label:<10}  {self.name}: {self.found}. It detects: {self.sees}."
 
 
-def worst(results: Iterable[ConformanceTest]) -> ConformanceTest:
+def worst_test(results: Iterable[ConformanceTest]) -> ConformanceTest:
     """Return the first fault; without a fault, the first test that could not be run; otherwise the first result."""
     order: list[Status] = ["fault", "not tested", "ok"]
     return min(results, key=lambda result: order.index(result.status))
 
 
-def not_tested(name: str, reason: str) -> ConformanceTest:
+def untested_result(name: str, reason: str) -> ConformanceTest:
     """Return the result of a test that could not be run."""
     return ConformanceTest(name, False, reason, "nothing", is_tested=False)
 
@@ -166,10 +163,11 @@ class Conformance(ShownAsTable):
 
     def text(self, *, verbose: bool = False, width: int = 100) -> str:
         """Return a report, faults first and each cause once; ``verbose`` adds every test and what it detects."""
-        from dpverify.conform.report import report
+        from dpverify.conform.report import report_lines
 
         return "\n".join(
-            line.text for line in report(self.tests, self.alpha, width, verbose=verbose)
+            line.text
+            for line in report_lines(self.tests, self.alpha, width, verbose=verbose)
         )
 
     def __str__(self) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dpverify.conform.records import Conformance, ConformanceTest
 
 
-SAMPLING = (
+SAMPLING_SUBJECTS = (
     "batches",
     "seeds of batches",
     "inclusion",
@@ -37,53 +37,65 @@ SAMPLING = (
     "next epoch",
     "pairs of the next epoch",
 )
-CORRELATIONS = (
+CORRELATION_SUBJECTS = (
     "noise of two steps",
     "noise of two coordinates",
     "noise of two numbers",
 )
-LAW = ("precision", "mean of noise", "scale of noise", *CORRELATIONS, "shape of noise")
-STEPS = ("number of steps", "number of records and steps")
-OF_SIZES = (
+NOISE_SUBJECTS = (
+    "precision",
+    "mean of noise",
+    "scale of noise",
+    *CORRELATION_SUBJECTS,
+    "shape of noise",
+)
+STEP_SUBJECTS = ("number of steps", "number of records and steps")
+SIZE_SUBJECTS = (
     "number of records and rate",
     "empty batches",
     "number of records and noise",
 )
-ORDER = (
+SUBJECT_ORDER = (
     "calls",
     "ranks",
     "every batch",
     "finite numbers",
     "generator",
-    *STEPS,
+    *STEP_SUBJECTS,
     "fresh numbers",
     "sensitivity",
     "contribution",
     "number of records and divisor",
     "state",
-    *SAMPLING,
+    *SAMPLING_SUBJECTS,
     "last batch",
-    *LAW,
-    *OF_SIZES,
+    *NOISE_SUBJECTS,
+    *SIZE_SUBJECTS,
     "outputs",
 )
 """Subjects of tests, causes before consequences."""
 
 CONSEQUENCES = {
-    **dict.fromkeys(STEPS, (*STEPS, *SAMPLING, "last batch", *OF_SIZES)),
-    "fresh numbers": ("state", *LAW, *OF_SIZES),
-    "sensitivity": ("contribution", "number of records and divisor"),
-    **dict.fromkeys(SAMPLING, (*SAMPLING, "last batch", *OF_SIZES)),
     **dict.fromkeys(
-        ("scale of noise", "number of records and divisor", *OF_SIZES), OF_SIZES
+        STEP_SUBJECTS,
+        (*STEP_SUBJECTS, *SAMPLING_SUBJECTS, "last batch", *SIZE_SUBJECTS),
     ),
-    **dict.fromkeys(CORRELATIONS, CORRELATIONS),
+    "fresh numbers": ("state", *NOISE_SUBJECTS, *SIZE_SUBJECTS),
+    "sensitivity": ("contribution", "number of records and divisor"),
+    **dict.fromkeys(
+        SAMPLING_SUBJECTS, (*SAMPLING_SUBJECTS, "last batch", *SIZE_SUBJECTS)
+    ),
+    **dict.fromkeys(
+        ("scale of noise", "number of records and divisor", *SIZE_SUBJECTS),
+        SIZE_SUBJECTS,
+    ),
+    **dict.fromkeys(CORRELATION_SUBJECTS, CORRELATION_SUBJECTS),
 }
 """Subjects of the tests that usually also fail when a test of the given subject fails."""
 
-LABEL = 7  # width of the label FAULT
-NOTE = "note: "
-WIDE_LABEL = 12  # width of the label "not tested"
+LABEL_WIDTH = 7  # width of the label FAULT
+NOTE_PREFIX = "note: "
+WIDE_LABEL_WIDTH = 12  # width of the label "not tested"
 STYLES = {"ok": "", "fault": "red", "not tested": "yellow"}
 
 
@@ -100,7 +112,9 @@ def faults(tests: Sequence[ConformanceTest]) -> list[ConformanceFault]:
     failed = sorted((test for test in tests if test.status == "fault"), key=_rank)
     groups: list[list[ConformanceTest]] = []
     for test in failed:
-        group = next((group for group in groups if _belongs(test, group)), None)
+        group = next(
+            (group for group in groups if _belongs_to_group(test, group)), None
+        )
         if group is None:
             groups.append([test])
         else:
@@ -109,99 +123,104 @@ def faults(tests: Sequence[ConformanceTest]) -> list[ConformanceFault]:
 
 
 def subject(test: ConformanceTest) -> str:
-    """Return the subject of a test: the longest entry of :data:`ORDER` that begins its name."""
-    words = (
-        word
-        for word in ORDER
-        if test.name == word or test.name.startswith((f"{word},", f"{word} "))
+    """Return the subject of a test: the longest entry of :data:`SUBJECT_ORDER` that begins its name."""
+    subjects = (
+        name
+        for name in SUBJECT_ORDER
+        if test.name == name or test.name.startswith((f"{name},", f"{name} "))
     )
-    return max(words, key=len, default="")
+    return max(subjects, key=len, default="")
 
 
 def _rank(test: ConformanceTest) -> int:
-    about = subject(test)
-    return ORDER.index(about) if about else len(ORDER)
+    test_subject = subject(test)
+    return SUBJECT_ORDER.index(test_subject) if test_subject else len(SUBJECT_ORDER)
 
 
-def _belongs(test: ConformanceTest, group: Sequence[ConformanceTest]) -> bool:
+def _belongs_to_group(test: ConformanceTest, group: Sequence[ConformanceTest]) -> bool:
     """Test whether a failed test belongs to a group of failed tests; the first test of the group is the cause."""
     return _is_consequence(test, group[0]) or test.because in map(subject, group)
 
 
 def _is_consequence(test: ConformanceTest, cause: ConformanceTest) -> bool:
     """Test whether ``test`` is expected to pass once the fault ``cause`` is fixed."""
-    about = subject(test)
-    of = subject(cause)
-    if about in ("outputs", of):  # any fault can raise the audited epsilon
+    test_subject = subject(test)
+    cause_subject = subject(cause)
+    if test_subject in (
+        "outputs",
+        cause_subject,
+    ):  # any fault can raise the audited epsilon
         return True
     if test.error and test.error == cause.error:
         return True
-    return about in CONSEQUENCES.get(of, ())
+    return test_subject in CONSEQUENCES.get(cause_subject, ())
 
 
-def report(
+def report_lines(
     tests: Sequence[ConformanceTest],
     alpha: float,
     width: int,
     *,
     verbose: bool = False,
-    how: str = "text(verbose=True)",
+    verbose_option: str = "text(verbose=True)",
 ) -> list[StyledLine]:
     """Return the lines of a report: faults first, then totals.
 
-    ``verbose`` adds every test with its numbers. If it is off, ``how`` says in the report how to switch it on.
+    ``verbose`` adds every test with its numbers. If it is off, the report names ``verbose_option``.
     """
     fault_list = faults(tests)
-    lines = [line for fault in fault_list for line in _fault(fault, width)]
+    lines = [line for fault in fault_list for line in _fault_lines(fault, width)]
     if verbose:
         lines += [StyledLine("")] if lines else []
-        lines += [line for test in tests for line in _test(test, width)]
+        lines += [line for test in tests for line in _test_lines(test, width)]
     lines += [StyledLine("")] if lines else []
     hint = (
         ""
         if verbose
-        else f"{how} lists every test with the smallest fault that it detects."
+        else f"{verbose_option} lists every test with the smallest fault that it detects."
     )
-    for text, style in _totals(tests, fault_list, alpha, hint):
+    for text, style in _total_texts(tests, fault_list, alpha, hint):
         lines += [StyledLine(line, style) for line in fitted([text], width, 99)]
     return lines
 
 
-def _fault(fault: ConformanceFault, width: int) -> Iterator[StyledLine]:
-    indent = " " * LABEL
-    meaning = (
+def _fault_lines(fault: ConformanceFault, width: int) -> Iterator[StyledLine]:
+    indent = " " * LABEL_WIDTH
+    detection_text = (
         f" This test detects {fault.test.sees}."
-        if subject(fault.test) in SAMPLING
+        if subject(fault.test) in SAMPLING_SUBJECTS
         else ""
     )
-    text = f"{fault.test.name}: {fault.test.found}.{meaning}"
+    text = f"{fault.test.name}: {fault.test.found}.{detection_text}"
     first, *later_lines = fitted(
-        [text], width, 99, first="FAULT".ljust(LABEL), indent=indent
+        [text], width, 99, first="FAULT".ljust(LABEL_WIDTH), indent=indent
     )
     yield StyledLine(first, "bold red")
     yield from map(StyledLine, later_lines)
     if fault.consequences:
-        number = Counter(subject(test) or test.name for test in fault.consequences)
+        counts = Counter(subject(test) or test.name for test in fault.consequences)
         names = ", ".join(
             f"{name} ({count} tests)" if count > 1 else name
-            for name, count in number.items()
+            for name, count in counts.items()
         )
-        also = f"Also failed, probably for the same reason: {names}."
-        yield from map(StyledLine, fitted([also], width, 99, indent=indent))
+        consequence_text = f"Also failed, probably for the same reason: {names}."
+        yield from map(StyledLine, fitted([consequence_text], width, 99, indent=indent))
 
 
-def _test(test: ConformanceTest, width: int) -> Iterator[StyledLine]:
+def _test_lines(test: ConformanceTest, width: int) -> Iterator[StyledLine]:
     label = "FAULT" if test.status == "fault" else test.status
     text = f"{test.name}: {test.found}. It detects: {test.sees}."
     style = STYLES[test.status]
-    first = label.ljust(WIDE_LABEL)
+    first = label.ljust(WIDE_LABEL_WIDTH)
     yield from (
         StyledLine(line, style)
-        for line in fitted([text], width, 99, first=first, indent=" " * WIDE_LABEL)
+        for line in fitted(
+            [text], width, 99, first=first, indent=" " * WIDE_LABEL_WIDTH
+        )
     )
 
 
-def _totals(
+def _total_texts(
     tests: Sequence[ConformanceTest],
     fault_list: Sequence[ConformanceFault],
     alpha: float,
@@ -216,9 +235,9 @@ def _totals(
         yield from (
             (f"Not tested: {test.name} ({test.found}).", "yellow") for test in untested
         )
-        notes = (test for test in tests if test.found.startswith(NOTE))
+        notes = (test for test in tests if test.found.startswith(NOTE_PREFIX))
         yield from (
-            (f"Note on the {test.name}: {test.found.removeprefix(NOTE)}.", "")
+            (f"Note on the {test.name}: {test.found.removeprefix(NOTE_PREFIX)}.", "")
             for test in notes
         )
         yield hint, "dim"
@@ -227,23 +246,23 @@ def _totals(
 def headline(tests: Sequence[ConformanceTest], alpha: float) -> str:
     """Return the number of faults and tests, and the probability of a false alarm if a test is random."""
     fault_list = faults(tests)
-    number = Counter(test.status for test in tests)
-    untested = number["not tested"]
-    chance = (
+    counts = Counter(test.status for test in tests)
+    untested = counts["not tested"]
+    false_alarm_text = (
         f" A correct optimizer fails any test with probability at most {alpha:.2g}."
         if alpha
         else ""
     )
     if fault_list:
-        missing = f", {untested} could not be run" if untested else ""
-        counts = f"{number['fault']} of {len(tests)} tests failed, {number['ok']} passed{missing}"
-        return f"{plural(len(fault_list), 'fault')}: {counts}.{chance}"
+        not_run_text = f", {untested} could not be run" if untested else ""
+        counts_text = f"{counts['fault']} of {len(tests)} tests failed, {counts['ok']} passed{not_run_text}"
+        return f"{plural(len(fault_list), 'fault')}: {counts_text}.{false_alarm_text}"
     if untested:
-        counts = (
-            f"{untested} of {len(tests)} tests could not be run, {number['ok']} passed"
+        counts_text = (
+            f"{untested} of {len(tests)} tests could not be run, {counts['ok']} passed"
         )
-        return f"Incomplete: {counts}. No fault was found.{chance}"
-    return f"No fault found: {number['ok']} of {len(tests)} tests passed.{chance}"
+        return f"Incomplete: {counts_text}. No fault was found.{false_alarm_text}"
+    return f"No fault found: {counts['ok']} of {len(tests)} tests passed.{false_alarm_text}"
 
 
 def conformance_table(result: Conformance) -> ResultTable:
@@ -262,18 +281,16 @@ def conformance_table(result: Conformance) -> ResultTable:
     ]
     failed = ", ".join(test.name for test in result.failed)
     untested = ", ".join(test.name for test in result.not_tested)
-    headline = f"no fault found by {len(result.tests) - len(result.not_tested)} tests"
+    title = f"no fault found by {len(result.tests) - len(result.not_tested)} tests"
     if failed:
-        headline = (
+        title = (
             f"{len(result.failed)} of {len(result.tests)} tests found a fault: {failed}"
         )
-    return ResultTable(
-        f"{headline}; not tested: {untested}" if untested else headline, rows
-    )
+    return ResultTable(f"{title}; not tested: {untested}" if untested else title, rows)
 
 
 # GitHub, Gitea and Forgejo show the file that it names on the page of a run
-VARIABLE = "GITHUB_STEP_SUMMARY"
+SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
 
 def summary(name: str, result: Conformance) -> str:
@@ -286,37 +303,44 @@ def summary(name: str, result: Conformance) -> str:
         )
         for fault in faults(result.tests)
     ]
-    sign = "✗" if rows else "✓" if result else "?"
-    title = f"### {sign} {escape(name)}"
+    mark = "✗" if rows else "✓" if result else "?"
+    title = f"### {mark} {escape(name)}"
     untested = [
         f"{test.name} ({test.found})"
         for test in result.tests
         if test.status == "not tested"
     ]
-    missing = escape(f"Not tested: {', '.join(untested)}.") if untested else ""
+    not_run_text = escape(f"Not tested: {', '.join(untested)}.") if untested else ""
     counts = escape(headline(result.tests, result.alpha))
-    parts = [title, counts, table(("fault in", "found", "also failed"), rows), missing]
+    parts = [
+        title,
+        counts,
+        table(("fault in", "found", "also failed"), rows),
+        not_run_text,
+    ]
     return "\n\n".join(part for part in parts if part) + "\n\n"
 
 
 def append_summary(name: str, result: Conformance, file: Path | None = None) -> None:
     """Append a summary to ``file``, by default to the file that the CI service names; without either, do nothing."""
-    place = file or os.environ.get(VARIABLE)
-    if place:
-        _append(Path(place), summary(name, result))
+    path = file or os.environ.get(SUMMARY_VARIABLE)
+    if path:
+        _append_text(Path(path), summary(name, result))
 
 
 def append_entry(entry: CatalogueEntry, seeds: int, file: Path) -> None:
     """Append a line that says with how many seeds a fault was found in an optimizer."""
-    sign = "✗" if entry.found else "?" if entry.untested else "✓"
-    missing = f"; not tested: {', '.join(entry.untested)}" if entry.untested else ""
-    first = f", first in: {entry.by}" if entry.by else ""
-    _append(
+    mark = "✗" if entry.found else "?" if entry.untested else "✓"
+    not_run_text = (
+        f"; not tested: {', '.join(entry.untested)}" if entry.untested else ""
+    )
+    test_text = f", first in: {entry.by}" if entry.by else ""
+    _append_text(
         file,
-        f"- {sign} {escape(f'{entry.name}: a fault in {entry.found} of {seeds} seeds{first}{missing}')}\n",
+        f"- {mark} {escape(f'{entry.name}: a fault in {entry.found} of {seeds} seeds{test_text}{not_run_text}')}\n",
     )
 
 
-def _append(file: Path, text: str) -> None:
+def _append_text(file: Path, text: str) -> None:
     with file.open("a", encoding="utf-8") as stream:
         stream.write(text)

@@ -13,19 +13,19 @@ import numpy as np
 
 from dpverify.apart import check_timeout, packed, run_apart, unpacked
 from dpverify.conform.coverage import check_memory, tested_steps
-from dpverify.conform.guarded import GuardedOptimizer, copied, judged
+from dpverify.conform.guard import GuardedOptimizer, copy_state, guarded_tests
 from dpverify.conform.noise import noise_tests
 from dpverify.conform.promise import Promise
 from dpverify.conform.records import (
     Conformance,
     ConformanceTest,
     PrivateOptimizer,
-    not_tested,
+    untested_result,
 )
 from dpverify.conform.replay.generators import (
     NoiseSources,
     Tape,
-    global_generators_kept,
+    generators_restored,
     system_randomness,
     used_generators,
 )
@@ -42,31 +42,37 @@ def noise_sources(
     guarded: GuardedOptimizer, promise: Promise, seed: int
 ) -> NoiseSources:
     """Run the first steps to detect the generators that they use, and seed the shared ones from the given generator."""
-    zero = np.zeros((promise.batch, promise.dimension))
-    start = guarded.optimizer.start()
+    zero_gradients = np.zeros((promise.batch, promise.dimension))
+    start_state = guarded.optimizer.start()
 
-    def releases(generators: list[np.random.Generator]) -> Any:
-        state = copied(start)
-        released_values = []
+    def run_steps(generators: list[np.random.Generator]) -> Any:
+        state = copy_state(start_state)
+        releases = []
         for rng in generators:
-            state, released = guarded.optimizer.step(state, zero.copy(), rng)
-            released_values.append(released)
-        return np.array(released_values)
+            state, released = guarded.optimizer.step(state, zero_gradients.copy(), rng)
+            releases.append(released)
+        return np.array(releases)
 
-    def seeded() -> list[np.random.Generator]:
+    def seeded_generators() -> list[np.random.Generator]:
         return [
             np.random.default_rng([seed, 3, step]) for step in range(GENERATOR_STEPS)
         ]
 
-    def silent() -> list[np.random.Generator]:
+    def silent_generators() -> list[np.random.Generator]:
         return [Tape([]) for _ in range(GENERATOR_STEPS)]
 
-    with system_randomness() as system:
-        shared = used_generators(lambda: releases(seeded()))
-        guarded.shared = shared
-        is_seeded = _are_equal(releases(seeded()), releases(seeded()))
-    is_replayable = _are_equal(releases(silent()), releases(silent()))
-    return NoiseSources(shared, sorted(system), is_seeded, is_replayable)
+    with system_randomness() as system_functions:
+        shared_generators = used_generators(lambda: run_steps(seeded_generators()))
+        guarded.shared_generators = shared_generators
+        is_seeded = _are_equal(
+            run_steps(seeded_generators()), run_steps(seeded_generators())
+        )
+    is_replayable = _are_equal(
+        run_steps(silent_generators()), run_steps(silent_generators())
+    )
+    return NoiseSources(
+        shared_generators, sorted(system_functions), is_seeded, is_replayable
+    )
 
 
 def _are_equal(left: Any, right: Any) -> bool:
@@ -77,8 +83,8 @@ def generator_test(sources: NoiseSources) -> ConformanceTest:
     """Return the test whether the noise follows the given generator; it names other sources of noise."""
     if sources.is_seeded:
         text = "the same seed gives the same noise"
-        if sources.shared:
-            names = ", ".join(generator.name for generator in sources.shared)
+        if sources.shared_generators:
+            names = ", ".join(generator.name for generator in sources.shared_generators)
             text += f"; the tests seed the shared generator of {names} before each step"
         return ConformanceTest("generator", True, text, GENERATOR_SEES)
     text = "the same seed gives different noise"
@@ -107,15 +113,15 @@ def with_equal_noise(
     return replace(optimizer, step=step)
 
 
-def untested(name: str) -> Iterator[ConformanceTest]:
+def not_replayable_tests(name: str) -> Iterator[ConformanceTest]:
     """Yield the result of a test that cannot be run because no two runs of the optimizer have equal noise."""
-    yield not_tested(name, "no two runs have equal noise")
+    yield untested_result(name, "no two runs have equal noise")
 
 
 # Ratio of the two clip lengths. A smaller second length detects a clip length that is
 # not passed on (the first one is too long) and noise that is scaled by its square (too
 # small). The ratio is not a power of two.
-FACTOR = 0.43
+CLIP_RATIO = 0.43
 
 
 def clip_length_tests(
@@ -127,36 +133,40 @@ def clip_length_tests(
 ) -> Iterator[ConformanceTest]:
     """Build the optimizer with a second clip length, and test what one example changes and the scale of the noise.
 
-    The faults that only a second length shows are factors of ``FACTOR`` or more, so that few steps and runs suffice.
+    Few steps and runs suffice, because faults that only a second length shows are factors of ``CLIP_RATIO`` or more.
     """
-    length = FACTOR * promise.clip
+    second_clip = CLIP_RATIO * promise.clip
     schedule = promise.clip_schedule
-    second = replace(
+    second_promise = replace(
         promise,
-        clip=length,
+        clip=second_clip,
         clip_schedule=None
         if schedule is None
-        else [FACTOR * clip for clip in schedule],
+        else [CLIP_RATIO * clip for clip in schedule],
     )
     with foreign_code("at_clip"):
-        built = at_clip(length)
-    guarded = GuardedOptimizer(built, second)
-    guarded.shared = sources.shared
+        second_optimizer = at_clip(second_clip)
+    guarded = GuardedOptimizer(second_optimizer, second_promise)
+    guarded.shared_generators = sources.shared_generators
     if sources.is_seeded or sources.is_replayable:
         equal_noise = with_equal_noise(guarded.optimizer, sources)
-        first_and_last = sorted({0, tested_steps(second)[-1]})
-        for test in sensitivity_tests(equal_noise, second, seed, first_and_last):
-            yield _named(test, length)
-    for test in noise_tests(guarded.optimizer, second, alpha, seed, only_scale=True):
-        yield _named(test, length)
-    yield _named(guarded.finite_test(), length)
+        first_and_last_step = sorted({0, tested_steps(second_promise)[-1]})
+        for test in sensitivity_tests(
+            equal_noise, second_promise, seed, first_and_last_step
+        ):
+            yield _with_clip_length(test, second_clip)
+    for test in noise_tests(
+        guarded.optimizer, second_promise, alpha, seed, only_scale=True
+    ):
+        yield _with_clip_length(test, second_clip)
+    yield _with_clip_length(guarded.finite_test(), second_clip)
 
 
-def _named(test: ConformanceTest, length: float) -> ConformanceTest:
-    return replace(test, name=f"{test.name}, clip length {length:.4g}")
+def _with_clip_length(test: ConformanceTest, clip_length: float) -> ConformanceTest:
+    return replace(test, name=f"{test.name}, clip length {clip_length:.4g}")
 
 
-LEAST_OUTPUTS = 1000
+MIN_OUTPUTS = 1000
 
 
 def conformance(
@@ -222,18 +232,18 @@ def conformance(
     check_timeout(timeout)
     if timeout == 0.0:
         return Conformance(list(all_tests(optimizer, promise, seed, alpha, outputs)))
-    data = packed(OPTIMIZER, (optimizer, promise))
-    tests = run_apart(timeout, _tests_apart, data, seed, alpha, outputs)
-    return Conformance(list(judged("this optimizer", tests)))
+    data = packed(OPTIMIZER_KIND, (optimizer, promise))
+    tests = run_apart(timeout, _tests_in_separate_process, data, seed, alpha, outputs)
+    return Conformance(list(guarded_tests("this optimizer", tests)))
 
 
-OPTIMIZER = "optimizer"
+OPTIMIZER_KIND = "optimizer"
 
 
-def _tests_apart(
+def _tests_in_separate_process(
     data: bytes, seed: int, alpha: float, outputs: int
 ) -> Iterator[ConformanceTest]:
-    optimizer, promise = unpacked(OPTIMIZER, data)
+    optimizer, promise = unpacked(OPTIMIZER_KIND, data)
     yield from all_tests(optimizer, promise, seed, alpha, outputs)
 
 
@@ -243,9 +253,9 @@ def check_options(seed: int, alpha: float, outputs: int) -> None:
         raise ValueError(f"seed must be at least 0, got seed={seed}.")
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must be above 0 and below 1, got alpha={alpha}.")
-    if outputs != 0 and outputs < LEAST_OUTPUTS:
+    if outputs != 0 and outputs < MIN_OUTPUTS:
         raise ValueError(
-            f"outputs must be 0 or at least {LEAST_OUTPUTS}, got outputs={outputs}."
+            f"outputs must be 0 or at least {MIN_OUTPUTS}, got outputs={outputs}."
         )
 
 
@@ -278,17 +288,19 @@ def announced_tests(
     outputs: int = 0,
 ) -> Iterator[ConformanceTest | TestFamily]:
     """Yield the results of all tests, and a TestFamily before each kind of tests."""
-    share = alpha / (2 + bool(outputs) + (optimizer.at_clip is not None))
+    family_alpha = alpha / (2 + bool(outputs) + (optimizer.at_clip is not None))
     guarded = GuardedOptimizer(optimizer, promise)
-    with global_generators_kept(), originals_watched():
-        yield from _in_turn(optimizer, guarded, promise, share, seed, outputs)
+    with generators_restored(), originals_watched():
+        yield from _tests_and_families(
+            optimizer, guarded, promise, family_alpha, seed, outputs
+        )
 
 
-def _in_turn(
+def _tests_and_families(
     optimizer: PrivateOptimizer,
     guarded: GuardedOptimizer,
     promise: Promise,
-    share: float,
+    family_alpha: float,
     seed: int,
     outputs: int,
 ) -> Iterator[ConformanceTest | TestFamily]:
@@ -299,54 +311,60 @@ def _in_turn(
         sources = noise_sources(guarded, promise, seed)
         yield generator_test(sources)
 
-    yield from judged("generator", generator_tests())
-    is_reported = False  # whether releases that are not finite have been reported
-    kinds = list(_kinds(guarded.optimizer, promise, sources, share, seed, outputs))
-    total = len(kinds) + (optimizer.at_clip is not None)
-    for number, (name, tests) in enumerate(kinds):
+    yield from guarded_tests("generator", generator_tests())
+    is_finiteness_reported = (
+        False  # whether releases that are not finite have been reported
+    )
+    families = list(
+        _test_families(guarded.optimizer, promise, sources, family_alpha, seed, outputs)
+    )
+    total = len(families) + (optimizer.at_clip is not None)
+    for number, (name, tests) in enumerate(families):
         yield TestFamily(number, total, name)
-        if name == "outputs" and not is_reported:
-            is_reported = True  # an audit raises for later ones
+        if name == "outputs" and not is_finiteness_reported:
+            is_finiteness_reported = True  # an audit raises for later ones
             yield guarded.finite_test()
-        yield from judged(name, tests)
-        if guarded.not_finite and not is_reported:
-            is_reported = True
+        yield from guarded_tests(name, tests)
+        if guarded.non_finite_count and not is_finiteness_reported:
+            is_finiteness_reported = True
             yield guarded.finite_test()
-    if not is_reported:
+    if not is_finiteness_reported:
         yield guarded.finite_test()
     if optimizer.at_clip is not None:
-        yield TestFamily(len(kinds), total, "a second clip length")
-        yield from judged(
+        yield TestFamily(len(families), total, "a second clip length")
+        yield from guarded_tests(
             "a second clip length",
-            clip_length_tests(optimizer.at_clip, promise, sources, share, seed),
+            clip_length_tests(optimizer.at_clip, promise, sources, family_alpha, seed),
         )
 
 
-def _kinds(
+def _test_families(
     optimizer: PrivateOptimizer,
     promise: Promise,
     sources: NoiseSources,
-    share: float,
+    family_alpha: float,
     seed: int,
     outputs: int,
 ) -> Iterator[tuple[str, Iterator[ConformanceTest]]]:
     """Yield the name and the tests of each kind; all kinds run, whatever earlier kinds found."""
-    steady = with_equal_noise(optimizer, sources)
-    comparable = sources.is_seeded or sources.is_replayable
+    equal_noise_optimizer = with_equal_noise(optimizer, sources)
+    is_comparable = sources.is_seeded or sources.is_replayable
     yield (
         "sensitivity",
-        sensitivity_tests(steady, promise, seed)
-        if comparable
-        else untested("sensitivity"),
+        sensitivity_tests(equal_noise_optimizer, promise, seed)
+        if is_comparable
+        else not_replayable_tests("sensitivity"),
     )
     if optimizer.batches is not None:
-        yield "sampling", sampling_tests(optimizer.batches, promise, share, seed)
-    yield "noise", noise_tests(optimizer, promise, share, seed)
+        yield "sampling", sampling_tests(optimizer.batches, promise, family_alpha, seed)
+    yield "noise", noise_tests(optimizer, promise, family_alpha, seed)
     yield (
         "state",
-        state_tests(steady, promise, seed) if comparable else untested("state"),
+        state_tests(equal_noise_optimizer, promise, seed)
+        if is_comparable
+        else not_replayable_tests("state"),
     )
     if outputs:
         from dpverify.conform.outputs import output_tests
 
-        yield "outputs", output_tests(optimizer, promise, share, seed, outputs)
+        yield "outputs", output_tests(optimizer, promise, family_alpha, seed, outputs)

@@ -10,12 +10,13 @@ from scipy.stats import binom, hypergeom
 
 from dpverify.conform.promise import Promise
 
-FAR = (0.2, 0.02)  # tail probabilities at which numbers of examples are tested
+# tail probabilities at which numbers of examples are tested
+TAIL_PROBABILITIES = (0.2, 0.02)
 
-MOST_PAIRED = 400  # examples of which every pair is tested
+MAX_PAIRED_EXAMPLES = 400  # examples of which every pair is tested
 
 
-def _alike(first: list[Any], second: list[Any]) -> bool:
+def _are_equal(first: list[Any], second: list[Any]) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
 
@@ -27,51 +28,65 @@ class DrawCounts:
         self.runs = runs
         self.steps = promise.steps
         # steps of one epoch are dependent
-        self.usable = 1 if promise.sampling == "epochs" else promise.steps
-        self.few = np.unique(np.linspace(0, n - 1, min(n, MOST_PAIRED)).astype(int))
-        self.same = True  # whether all runs have the same batches
-        self.included = np.zeros(n, dtype=int)  # how often each example was drawn
+        self.independent_steps = 1 if promise.sampling == "epochs" else promise.steps
+        self.paired_examples = np.unique(
+            np.linspace(0, n - 1, min(n, MAX_PAIRED_EXAMPLES)).astype(int)
+        )
+        self.are_runs_equal = True  # whether all runs have the same batches
+        # how often each example was drawn
+        self.inclusion_counts = np.zeros(n, dtype=int)
         # how often a pair of adjacent examples was
         # drawn; the pair changes with run and step
-        self.both = 0
-        self.sizes = np.zeros((runs, self.steps), dtype=int)
-        # whether each of ``few`` was drawn
-        self.flat = np.zeros((runs, self.usable, len(self.few)), dtype=bool)
+        self.adjacent_pair_count = 0
+        self.batch_sizes = np.zeros((runs, self.steps), dtype=int)
+        # whether each of ``paired_examples`` was drawn
+        self.paired_draws = np.zeros(
+            (runs, self.independent_steps, len(self.paired_examples)), dtype=bool
+        )
         # number of common examples of two consecutive steps
-        self.common = np.zeros((runs, self.steps // 2), dtype=int)
+        self.common_counts = np.zeros((runs, self.steps // 2), dtype=int)
         # whether the example of the run was drawn
-        self.chosen = np.zeros((runs, self.steps), dtype=bool)
+        self.followed_draws = np.zeros((runs, self.steps), dtype=bool)
         # number of examples in each part
-        self.in_parts = np.zeros((runs, self.usable, len(PARTS)), dtype=int)
+        self.part_counts = np.zeros(
+            (runs, self.independent_steps, len(PARTS)), dtype=int
+        )
         # steps in which an epoch draws no example again
-        self.epoch = min(self.steps, n // promise.batch)
-        self.distinct = 0  # number of runs that draw no example again in these steps
-        self._first: list[Any] = []
+        self.epoch_steps = min(self.steps, n // promise.batch)
+        # number of runs that draw no example again in these steps
+        self.distinct_run_count = 0
+        self._first_run: list[Any] = []
 
-    def add(self, run: int, drawn: list[Any]) -> None:
+    def add(self, run: int, batches: list[Any]) -> None:
         """Count the batches of a run."""
-        n = len(self.included)
-        self._first = self._first or drawn
-        self.same = self.same and _alike(drawn, self._first)
-        of_epoch = np.concatenate(drawn[: self.epoch])
-        self.distinct += len(np.unique(of_epoch)) == len(of_epoch)
-        before = np.zeros(n, dtype=bool)
-        for t, batch in enumerate(drawn):
+        n = len(self.inclusion_counts)
+        self._first_run = self._first_run or batches
+        self.are_runs_equal = self.are_runs_equal and _are_equal(
+            batches, self._first_run
+        )
+        epoch_examples = np.concatenate(batches[: self.epoch_steps])
+        self.distinct_run_count += len(np.unique(epoch_examples)) == len(epoch_examples)
+        previous_members = np.zeros(n, dtype=bool)
+        for step, batch in enumerate(batches):
             members = np.zeros(n, dtype=bool)
             members[batch.astype(int)] = True
-            self.sizes[run, t] = len(batch)
-            self.chosen[run, t] = members[followed(run, n)]
-            if t < self.usable:
-                even = 2 * ((run + t) % (n // 2))
-                self.included[batch.astype(int)] += 1
-                self.both += int(members[even] and members[even + 1])
-                self.flat[run, t] = members[self.few]
-                self.in_parts[run, t] = [
+            self.batch_sizes[run, step] = len(batch)
+            self.followed_draws[run, step] = members[followed_example(run, n)]
+            if step < self.independent_steps:
+                pair_start = 2 * ((run + step) % (n // 2))
+                self.inclusion_counts[batch.astype(int)] += 1
+                self.adjacent_pair_count += int(
+                    members[pair_start] and members[pair_start + 1]
+                )
+                self.paired_draws[run, step] = members[self.paired_examples]
+                self.part_counts[run, step] = [
                     members[part(n)].sum() for part in PARTS.values()
                 ]
-            if t % 2:
-                self.common[run, t // 2] = np.count_nonzero(before & members)
-            before = members
+            if step % 2:
+                self.common_counts[run, step // 2] = np.count_nonzero(
+                    previous_members & members
+                )
+            previous_members = members
 
 
 PARTS: dict[str, Callable[[int], slice]] = {
@@ -83,7 +98,7 @@ PARTS: dict[str, Callable[[int], slice]] = {
 STRIDES = (7, 11, 13, 17, 19, 23)
 
 
-def followed(run: int, examples: int) -> int:
+def followed_example(run: int, examples: int) -> int:
     """Return the example that a run follows; successive runs follow all examples in turn."""
     stride = next((prime for prime in STRIDES if examples % prime), 1)
     return (run * stride) % examples
@@ -98,31 +113,33 @@ def example_events(counts: DrawCounts, promise: Promise) -> Iterator[Event]:
     n = promise.examples
     b = promise.batch
     rate = b / n
-    pair = rate**2 if promise.sampling == "poisson" else b * (b - 1) / (n * (n - 1))
-    few = counts.few
-    trials = counts.runs * counts.usable
-    flat = counts.flat.reshape(-1, len(few)).astype(float)
-    together = (flat.T @ flat)[np.triu_indices(len(few), 1)]
+    pair_probability = (
+        rate**2 if promise.sampling == "poisson" else b * (b - 1) / (n * (n - 1))
+    )
+    examples = counts.paired_examples
+    trials = counts.runs * counts.independent_steps
+    draws = counts.paired_draws.reshape(-1, len(examples)).astype(float)
+    pair_counts = (draws.T @ draws)[np.triu_indices(len(examples), 1)]
     yield (
         "inclusion",
-        counts.included,
+        counts.inclusion_counts,
         trials,
         rate,
         "an example that is drawn too often or too seldom",
     )
     yield (
         "pairs",
-        np.array([counts.both]),
+        np.array([counts.adjacent_pair_count]),
         trials,
-        pair,
+        pair_probability,
         "neighbours that are drawn together",
     )
-    words = f"two of {len(few)} examples that come together too often or too seldom"
-    yield "each pair", together, trials, pair, words
+    sees = f"two of {len(examples)} examples that come together too often or too seldom"
+    yield "each pair", pair_counts, trials, pair_probability, sees
 
 
 def part_events(counts: DrawCounts, promise: Promise) -> Iterator[Event]:
-    """Yield how many batches have a number of examples in a part of the data that is between the tails ``FAR[0]``."""
+    """Yield how many batches have a number of examples in a part of the data that is between the first tails."""
     n = promise.examples
     b = promise.batch
     for index, (name, part) in enumerate(PARTS.items()):
@@ -132,62 +149,69 @@ def part_events(counts: DrawCounts, promise: Promise) -> Iterator[Event]:
             if promise.sampling == "poisson"
             else hypergeom(n, size, b)
         )
-        low = law.ppf(FAR[0])
-        high = law.isf(FAR[0])
-        numbers = counts.in_parts[..., index]
-        ordinary = np.array([((numbers > low) & (numbers < high)).sum()])
+        low = law.ppf(TAIL_PROBABILITIES[0])
+        high = law.isf(TAIL_PROBABILITIES[0])
+        sizes = counts.part_counts[..., index]
+        typical_count = np.array([((sizes > low) & (sizes < high)).sum()])
         probability = max(0.0, law.cdf(high - 1) - law.cdf(low))
-        words = (
+        sees = (
             "a number of examples from a part that varies too little or too much, such "
             "as a fixed share of each rank"
         )
-        yield f"parts of the data, {name}", ordinary, numbers.size, probability, words
+        yield f"parts of the data, {name}", typical_count, sizes.size, probability, sees
 
 
 def size_events(counts: DrawCounts, promise: Promise, level: float) -> Iterator[Event]:
     """Yield how many batches are small or large; the last tail is the rarest in which a count of 0 shows a fault."""
     law = binom(promise.examples, promise.batch / promise.examples)
-    sizes = counts.sizes.ravel()
-    for far in (*FAR, 1 - level ** (1 / sizes.size)):
-        low = int(law.ppf(far))
-        high = int(law.isf(far))
-        of = f", beyond {100 * far:.2g}%"
-        words = "sizes that vary too little, or are never"
-        small = np.array([(sizes <= low).sum()])
-        large = np.array([(sizes >= high).sum()])
+    sizes = counts.batch_sizes.ravel()
+    for tail in (*TAIL_PROBABILITIES, 1 - level ** (1 / sizes.size)):
+        low = int(law.ppf(tail))
+        high = int(law.isf(tail))
+        suffix = f", beyond {100 * tail:.2g}%"
+        sees = "sizes that vary too little, or are never"
+        small_count = np.array([(sizes <= low).sum()])
+        large_count = np.array([(sizes >= high).sum()])
         yield (
-            f"small batches{of}",
-            small,
+            f"small batches{suffix}",
+            small_count,
             sizes.size,
             law.cdf(low),
-            f"{words} {low} or less",
+            f"{sees} {low} or less",
         )
         yield (
-            f"large batches{of}",
-            large,
+            f"large batches{suffix}",
+            large_count,
             sizes.size,
             law.sf(high - 1),
-            f"{words} {high} or more",
+            f"{sees} {high} or more",
         )
 
 
 def step_events(counts: DrawCounts, promise: Promise) -> Iterator[Event]:
     """Yield how often an example was drawn in two consecutive steps."""
     steps = promise.steps
-    square = (promise.batch / promise.examples) ** 2
+    probability = (promise.batch / promise.examples) ** 2
     # axes: run, step; each run follows one example
-    chosen = counts.chosen.astype(float)
-    twice = np.count_nonzero(
-        counts.chosen[:, 0 : steps - 1 : 2] & counts.chosen[:, 1:steps:2]
+    draws = counts.followed_draws.astype(float)
+    repeats = np.count_nonzero(
+        counts.followed_draws[:, 0 : steps - 1 : 2]
+        & counts.followed_draws[:, 1:steps:2]
     )
-    words = "a batch that is used again, or examples that are left out after they were drawn"
-    yield "next step", np.array([twice]), counts.runs * (steps // 2), square, words
-    two = (chosen.T @ chosen)[np.triu_indices(steps, 1)]
+    sees = "a batch that is used again, or examples that are left out after they were drawn"
+    yield (
+        "next step",
+        np.array([repeats]),
+        counts.runs * (steps // 2),
+        probability,
+        sees,
+    )
+    pair_counts = (draws.T @ draws)[np.triu_indices(steps, 1)]
     yield (
         "any two steps",
-        two,
+        pair_counts,
         counts.runs,
-        square,
+        probability,
         f"batches that repeat within {steps} steps",
     )
 
@@ -196,38 +220,38 @@ def common_events(counts: DrawCounts, promise: Promise) -> Iterator[Event]:
     """Yield how many pairs of steps have many or few common examples, and how many runs draw no example again."""
     n = promise.examples
     b = promise.batch
-    steps = counts.epoch
+    steps = counts.epoch_steps
     is_poisson = promise.sampling == "poisson"
     law = binom(n, (b / n) ** 2) if is_poisson else hypergeom(n, b, b)
-    common = counts.common
-    many = int(law.isf(FAR[-1])) + 1
-    words = "batches that are made once and drawn again"
+    common_counts = counts.common_counts
+    many_examples = int(law.isf(TAIL_PROBABILITIES[-1])) + 1
+    sees = "batches that are made once and drawn again"
     yield (
         "common",
-        np.array([(common >= many).sum()]),
-        common.size,
-        law.sf(many - 1),
-        words,
+        np.array([(common_counts >= many_examples).sum()]),
+        common_counts.size,
+        law.sf(many_examples - 1),
+        sees,
     )
-    few = int(law.ppf(FAR[0]))
-    words = "a batch that avoids the examples of the batch before, or draws them again"
+    few_examples = int(law.ppf(TAIL_PROBABILITIES[0]))
+    sees = "a batch that avoids the examples of the batch before, or draws them again"
     yield (
-        f"common, at most {few}",
-        np.array([(common <= few).sum()]),
-        common.size,
-        law.cdf(few),
-        words,
+        f"common, at most {few_examples}",
+        np.array([(common_counts <= few_examples).sum()]),
+        common_counts.size,
+        law.cdf(few_examples),
+        sees,
     )
-    none = (
+    distinct_probability = (
         binom.cdf(1, steps, b / n) ** n
         if is_poisson
         else float(np.prod(hypergeom.pmf(0, n, b * np.arange(steps), b)))
     )
-    words = "examples that are drawn again too seldom or too often, such as never in a reshuffled epoch"
+    sees = "examples that are drawn again too seldom or too often, such as never in a reshuffled epoch"
     yield (
         f"common in {steps} steps, none",
-        np.array([counts.distinct]),
+        np.array([counts.distinct_run_count]),
         counts.runs,
-        none,
-        words,
+        distinct_probability,
+        sees,
     )

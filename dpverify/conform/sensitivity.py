@@ -8,31 +8,31 @@ from typing import Any
 import numpy as np
 
 from dpverify.conform.coverage import (
-    SEARCH,
-    affordable,
+    SEARCH_SHARE,
+    affordable_steps,
     batch_sizes,
-    few_steps,
+    representative_steps,
     states_before,
-    steps_and_sizes,
+    steps_and_sizes_text,
     tested_steps,
 )
-from dpverify.conform.guarded import clip_length, copied
+from dpverify.conform.guard import copy_state, last_clip_length
 from dpverify.conform.neighbours import (
     NeighbouringBatches,
     all_neighbours,
     worst_neighbours,
 )
 from dpverify.conform.promise import Promise
-from dpverify.conform.records import ConformanceTest, PrivateOptimizer, not_tested
+from dpverify.conform.records import ConformanceTest, PrivateOptimizer, untested_result
 from dpverify.conform.replay.generators import Tape
 from dpverify.conform.rounding import change_rounding
 from dpverify.foreign import ForeignError
 
 # relative rounding allowed for a statistic, whose type is not promised; float32 passes
-STATISTIC = 1e-5
+STATISTIC_ROUNDING = 1e-5
 
 # factor on the probability of trying the worst batches if not all batches can be tried
-OFTENER = 4.0
+WORST_BATCH_FACTOR = 4.0
 
 
 def sensitivity_tests(
@@ -45,62 +45,63 @@ def sensitivity_tests(
 
     ``steps``: in which steps, counted from 0; by default in all that are tested.
     """
-    search = _Search(
+    search = _ChangeSearch(
         optimizer, promise, seed, tested_steps(promise) if steps is None else steps
     )
     search.run()
     allowed = promise.sensitivity
-    finding = f"one example changes {search.what} by {search.change:.6g}; at most {search.allowed:.6g} is allowed"
+    finding = f"one example changes {search.worst_release} by {search.change:.6g}"
+    finding += f"; at most {search.allowed:.6g} is allowed"
     finding += (
         ""
         if promise.dtype == "float64"
         else f", and {search.rounding:.2g} for rounding to {promise.dtype}"
     )
-    finding += f" ({search.where})" if search.where else ""
-    if search.moved:
-        finding = (
-            f"one example changes the clip length of its own step ({search.moved})"
-        )
-    if search.not_finite:
-        finding += (
-            f"; what is released is not finite for some batches ({search.not_finite})"
-        )
+    finding += f" ({search.worst_case})" if search.worst_case else ""
+    if search.clip_length_case:
+        finding = f"one example changes the clip length of its own step ({search.clip_length_case})"
+    if search.non_finite_case:
+        finding += f"; what is released is not finite for some batches ({search.non_finite_case})"
     finding += (
-        f"; tested: {steps_and_sizes(promise, search.steps, sorted(search.sizes))}"
+        f"; tested: {steps_and_sizes_text(promise, search.steps, sorted(search.sizes))}"
     )
     finding += (
-        f", {search.tried} of {search.possible} pairs of batches"
-        if search.tried < search.possible
+        f", {search.tried_count} of {search.possible_count} pairs of batches"
+        if search.tried_count < search.possible_count
         else ""
     )
-    small = search.largest <= 1.0 and not search.moved
+    is_small = search.largest_ratio <= 1.0 and not search.clip_length_case
     because = (
         "finite numbers"
-        if small and search.not_finite
+        if is_small and search.non_finite_case
         else "every batch"
-        if small and search.broken
+        if is_small and search.failed_case
         else ""
     )
     sees = f"a change above {allowed:.6g} in the batches and steps tried"
-    measured = search.change if search.finite and not search.moved else None
-    if search.finite:
-        passed = small and not search.not_finite
+    measured = (
+        search.change
+        if search.finite_pair_count and not search.clip_length_case
+        else None
+    )
+    if search.finite_pair_count:
+        passed = is_small and not search.non_finite_case
         yield ConformanceTest(
             "sensitivity", passed, finding, sees, because=because, measured=measured
         )
     else:
-        yield not_tested(
+        yield untested_result(
             "sensitivity",
-            "no release is finite" if search.not_finite else "no call returned",
+            "no release is finite" if search.non_finite_case else "no call returned",
         )
     sees = "a batch that raises, such as an empty one"
-    broken = search.broken or "no batch raises"
+    failure = search.failed_case or "no batch raises"
     yield ConformanceTest(
-        "every batch", not search.broken, broken, sees, error=search.message
+        "every batch", not search.failed_case, failure, sees, error=search.error_text
     )
 
 
-class _Search:
+class _ChangeSearch:
     """Search for the largest change relative to the allowed change; also records errors."""
 
     def __init__(
@@ -110,91 +111,108 @@ class _Search:
         self.promise = promise
         self.seed = seed
         self.steps = steps
-        self.largest = 0.0  # (change - rounding) / allowed
+        self.largest_ratio = 0.0  # (change - rounding) / allowed
         self.change = 0.0
         self.rounding = 0.0
         self.sizes = set[int]()  # sizes of the batches that were tried
-        self.tried = 0
-        self.possible = 0
+        self.tried_count = 0
+        self.possible_count = 0
         self.allowed = promise.sensitivity
-        self.what = "the released vector"
-        self.where = ""
-        self.finite = 0  # number of pairs of finite releases
-        self.not_finite = ""
-        self.broken = ""
-        self.message = ""
-        self.moved = ""  # first case in which the clip length depends on the batch
+        self.worst_release = "the released vector"
+        self.worst_case = ""
+        self.finite_pair_count = 0  # number of pairs of finite releases
+        self.non_finite_case = ""
+        self.failed_case = ""
+        self.error_text = ""
+        # first case in which the clip length depends on the batch
+        self.clip_length_case = ""
 
     def run(self) -> None:
         """Try all batches at a few steps, the worst ones at all steps; in large dimensions, a random part of both."""
         promise = self.promise
-        warm = np.ones((promise.batch, promise.dimension)) * promise.clip
-        few = few_steps(promise)
-        every = list(all_neighbours(promise, np.random.default_rng(self.seed)))
-        worst = list(worst_neighbours(promise, np.random.default_rng(self.seed)))
-        share = self._share([*every * len(few), *worst * len(self.steps)])
-        chosen = np.random.default_rng([self.seed, 16])
-        walk = states_before(self.optimizer, self.steps, warm, [self.seed, 1])
+        warm_up_gradients = np.ones((promise.batch, promise.dimension)) * promise.clip
+        few_steps = representative_steps(promise)
+        all_pairs = list(all_neighbours(promise, np.random.default_rng(self.seed)))
+        worst_pairs = list(worst_neighbours(promise, np.random.default_rng(self.seed)))
+        fraction = self._affordable_fraction(
+            [*all_pairs * len(few_steps), *worst_pairs * len(self.steps)]
+        )
+        selection_rng = np.random.default_rng([self.seed, 16])
+        states = states_before(
+            self.optimizer, self.steps, warm_up_gradients, [self.seed, 1]
+        )
         for step in self.steps:
             try:
-                _, state = next(walk)
+                _, state = next(states)
             except ForeignError as error:
-                self._fail(f"the step before step {step + 1}", error)
+                self._record_failure(f"the step before step {step + 1}", error)
                 return
-            pairs = worst if share < 1.0 or step not in few else []
-            tried = [
-                pair for pair in pairs if chosen.random() < OFTENER * share
+            pairs = worst_pairs if fraction < 1.0 or step not in few_steps else []
+            selected_pairs = [
+                pair
+                for pair in pairs
+                if selection_rng.random() < WORST_BATCH_FACTOR * fraction
             ] or pairs[-1:]
-            tried += (
-                [pair for pair in every if chosen.random() < share]
-                if step in few
+            selected_pairs += (
+                [pair for pair in all_pairs if selection_rng.random() < fraction]
+                if step in few_steps
                 else []
             )
-            for neighbours in tried:
-                self._try(state, step, neighbours)
-            self.sizes |= {len(neighbours.others) + 1 for neighbours in tried}
-            self.tried += len(tried)
-            self.possible += len(every if step in few else worst)
-        self.sizes = set(batch_sizes(promise)) if share >= 1.0 else self.sizes
+            for neighbours in selected_pairs:
+                self._try_pair(state, step, neighbours)
+            self.sizes |= {
+                len(neighbours.other_gradients) + 1 for neighbours in selected_pairs
+            }
+            self.tried_count += len(selected_pairs)
+            self.possible_count += len(all_pairs if step in few_steps else worst_pairs)
+        self.sizes = set(batch_sizes(promise)) if fraction >= 1.0 else self.sizes
 
-    def _share(self, pairs: list[NeighbouringBatches]) -> float:
+    def _affordable_fraction(self, pairs: list[NeighbouringBatches]) -> float:
         """Return the fraction of these pairs of batches that the work budget allows."""
         promise = self.promise
-        size = sum(len(pair.others) + 1 for pair in pairs) / len(pairs)
-        return affordable(SEARCH, promise, size * promise.dimension) / (
+        size = sum(len(pair.other_gradients) + 1 for pair in pairs) / len(pairs)
+        return affordable_steps(SEARCH_SHARE, promise, size * promise.dimension) / (
             2 * len(self._generators()) * len(pairs)
         )
 
     def _generators(self) -> list[np.random.Generator]:
         """Return generators for a step. Low precision also gets noise of 0, which hides less of a change."""
-        drawn = np.random.default_rng([self.seed, 2])
-        return [drawn] if self.promise.dtype == "float64" else [drawn, Tape([])]
+        generator = np.random.default_rng([self.seed, 2])
+        return [generator] if self.promise.dtype == "float64" else [generator, Tape([])]
 
-    def _try(self, state: Any, step: int, neighbours: NeighbouringBatches) -> None:
-        words = neighbours.words + (f", step {step + 1}" if step else "")
-        for rng, same in zip(self._generators(), self._generators(), strict=True):
+    def _try_pair(self, state: Any, step: int, neighbours: NeighbouringBatches) -> None:
+        description = neighbours.description + (f", step {step + 1}" if step else "")
+        for rng, neighbour_rng in zip(
+            self._generators(), self._generators(), strict=True
+        ):
             batch, neighbour = neighbours.batches()  # a step may change them
             try:
-                released, length = self._released(state, batch, rng)
-                without, other_length = self._released(state, neighbour, same)
+                released, clip_length = self._take_step(state, batch, rng)
+                neighbour_released, neighbour_clip_length = self._take_step(
+                    state, neighbour, neighbour_rng
+                )
             except ForeignError as error:  # any exception is a finding
-                self._fail(words, error)
+                self._record_failure(description, error)
                 return
-            if length != other_length:
-                self.moved = self.moved or words
-            if not (np.isfinite(released).all() and np.isfinite(without).all()):
-                self.not_finite = self.not_finite or words
+            if clip_length != neighbour_clip_length:
+                self.clip_length_case = self.clip_length_case or description
+            if not (
+                np.isfinite(released).all() and np.isfinite(neighbour_released).all()
+            ):
+                self.non_finite_case = self.non_finite_case or description
                 return
-            self.finite += 1
-            self._compare(step, neighbours, released, without, words)
+            self.finite_pair_count += 1
+            self._compare_releases(
+                step, neighbours, released, neighbour_released, description
+            )
 
-    def _compare(
+    def _compare_releases(
         self,
         step: int,
         neighbours: NeighbouringBatches,
         released: Any,
-        without: Any,
-        words: str,
+        neighbour_released: Any,
+        description: str,
     ) -> None:
         promise = self.promise
         d = promise.dimension
@@ -203,43 +221,54 @@ class _Search:
             promise.dtype,
             dimension=d,
             allowed=allowed,
-            clipped=neighbours.clipped * promise.clip / promise.divisor,
-            terms=len(neighbours.others) + 1,
+            clipped_norm_sum=neighbours.clipped_norm_sum
+            * promise.clip
+            / promise.divisor,
+            terms=len(neighbours.other_gradients) + 1,
             released=released[:d],
-            neighbour=without[:d],
+            neighbour_released=neighbour_released[:d],
         )
-        self._note(
-            released[:d] - without[:d], allowed, rounding, "the released vector", words
+        self._record_change(
+            released[:d] - neighbour_released[:d],
+            allowed,
+            rounding,
+            "the released vector",
+            description,
         )
         if promise.statistic is not None:
             allowed = promise.statistic_sensitivity
-            self._note(
-                released[d:] - without[d:],
+            self._record_change(
+                released[d:] - neighbour_released[d:],
                 allowed,
-                STATISTIC * allowed,
+                STATISTIC_ROUNDING * allowed,
                 "the scaled statistic",
-                words,
+                description,
             )
 
-    def _note(
-        self, change: Any, allowed: float, rounding: float, what: str, words: str
+    def _record_change(
+        self,
+        change: Any,
+        allowed: float,
+        rounding: float,
+        release: str,
+        description: str,
     ) -> None:
-        size = float(np.linalg.norm(change))
-        if (size - rounding) / allowed > self.largest:
-            self.largest = (size - rounding) / allowed
-            self.change = size
+        change_norm = float(np.linalg.norm(change))
+        if (change_norm - rounding) / allowed > self.largest_ratio:
+            self.largest_ratio = (change_norm - rounding) / allowed
+            self.change = change_norm
             self.rounding = rounding
             self.allowed = allowed
-            self.what = what
-            self.where = words
+            self.worst_release = release
+            self.worst_case = description
 
-    def _fail(self, words: str, error: ForeignError) -> None:
-        self.message = self.message or str(error)
-        self.broken = self.broken or f"{words}: {error}"
+    def _record_failure(self, description: str, error: ForeignError) -> None:
+        self.error_text = self.error_text or str(error)
+        self.failed_case = self.failed_case or f"{description}: {error}"
 
-    def _released(
+    def _take_step(
         self, state: Any, batch: Any, rng: np.random.Generator
     ) -> tuple[Any, float]:
         """Return the released vector and the clip length of a step."""
-        after, released = self.optimizer.step(copied(state), batch, rng)
-        return np.asarray(released, dtype=float), clip_length(after)
+        next_state, released = self.optimizer.step(copy_state(state), batch, rng)
+        return np.asarray(released, dtype=float), last_clip_length(next_state)

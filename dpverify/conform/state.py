@@ -13,63 +13,69 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpverify.conform.coverage import (
-    STATE,
-    affordable,
+    STATE_SHARE,
+    affordable_steps,
     batch_sizes,
     states_before,
-    steps_and_sizes,
+    steps_and_sizes_text,
     tested_steps,
 )
-from dpverify.conform.guarded import clip_length, copied
+from dpverify.conform.guard import copy_state, last_clip_length
 from dpverify.conform.promise import Promise
 from dpverify.conform.records import (
     ConformanceTest,
     PrivateOptimizer,
-    not_tested,
-    worst,
+    untested_result,
+    worst_test,
 )
 from dpverify.conform.replay.generators import Tape, solve_noise
-from dpverify.conform.rounding import ADDING, INNER, accumulated, longest, unit_roundoff
+from dpverify.conform.rounding import (
+    FLOAT32_ROUNDOFF,
+    SUM_ROUNDINGS,
+    accumulated_error,
+    max_gradient_length,
+    unit_roundoff,
+)
 
 # releases that differ by at most this fraction of the sensitivity count as equal
-TOLERANCE = 1e-6
+EQUALITY_TOLERANCE = 1e-6
 # so do low-precision releases that differ by at most this many roundings
-ROUNDINGS = 4.0
+EQUALITY_ROUNDINGS = 4.0
 # lengths of the gradients of a step, in clip lengths: some are clipped, or none
-SIZES = (1.0, 0.2)
-# norm of the changed example for each of SIZES;
+GRADIENT_LENGTHS = (1.0, 0.2)
+# norm of the changed example for each of GRADIENT_LENGTHS;
 # 1e6 detects a state that reacts to outliers only
-CHANGED = (3.0, 1e6)
+CHANGED_LENGTHS = (3.0, 1e6)
 # first steps in which an example is changed; a middle and a late step are added
-FIRST_STEPS = 3
+FIRST_CHANGED_STEPS = 3
 LATER_STEPS = 8  # number of compared steps after that step
 SMALL_BATCH = 3
-TYPICAL = 4.0  # assumed largest absolute noise value, in deviations
-DRAWS = 8  # further draws of the noise of a step
+TYPICAL_NOISE = 4.0  # assumed largest absolute noise value, in deviations
+NOISE_DRAWS = 8  # further draws of the noise of a step
 SEES = "a state that keeps information about an example that was not released"
 # calls of the changed step in a case; earlier and later steps are counted separately
-CALLS = 8
+CALLS_OF_STEP = 8
 # density of the absolute value of a standard normal number at 0
-DENSITY = math.sqrt(2.0 / math.pi)
-FOREIGN = "the released vector does not follow normal numbers of numpy, PyTorch, JAX or random"
+HALF_NORMAL_DENSITY = math.sqrt(2.0 / math.pi)
+NOT_REPLAYABLE = "the released vector does not follow normal numbers of numpy, PyTorch, JAX or random"
 
 
 class CaseKind(NamedTuple):
     """A step, counted from 0, the size of its batch, the length of its gradients in clip lengths, and the change."""
 
-    at: int
+    step: int
     size: int
-    length: float  # one of SIZES
+    length: float  # one of GRADIENT_LENGTHS
     is_removed: bool = False  # the example is removed; by default it is replaced
 
 
 class StateCase(NamedTuple):
     """A step, counted from 0, its gradients, its gradients with one example changed, and gradients of later steps."""
 
-    at: int
+    step: int
     gradients: Any
-    other: Any
-    later: Any
+    changed_gradients: Any
+    later_gradients: Any
 
 
 def state_tests(
@@ -80,32 +86,39 @@ def state_tests(
     If neighbours differ by an example and batches are Poisson samples, the example is also removed: a state may
     remember the size of a batch.
     """
-    steps = _steps(promise)
+    changed_steps = _changed_steps(promise)
     sizes = [
         size
         for size in sorted({SMALL_BATCH, promise.batch})
-        if size in _possible(promise)
+        if size in _possible_sizes(promise)
     ]
-    every = [
-        CaseKind(at, size, length) for at in steps for size in sizes for length in SIZES
+    kinds = [
+        CaseKind(step, size, length)
+        for step in changed_steps
+        for size in sizes
+        for length in GRADIENT_LENGTHS
     ]
     if promise.neighbours == "add-remove" and promise.sampling == "poisson":
-        every += [CaseKind(at, sizes[-1], SIZES[0], is_removed=True) for at in steps]
-    chosen = every[:: _stride(promise, every)]
+        kinds += [
+            CaseKind(step, sizes[-1], GRADIENT_LENGTHS[0], is_removed=True)
+            for step in changed_steps
+        ]
+    tested_kinds = kinds[:: _stride(promise, kinds)]
     results = [
-        _result(optimizer, promise, seed, _case(promise, seed, kind)) for kind in chosen
+        _case_result(optimizer, promise, seed, _case(promise, seed, kind))
+        for kind in tested_kinds
     ]
-    text = steps_and_sizes(
+    text = steps_and_sizes_text(
         promise,
-        sorted({kind.at for kind in chosen}),
-        sorted({kind.size for kind in chosen}),
+        sorted({kind.step for kind in tested_kinds}),
+        sorted({kind.size for kind in tested_kinds}),
     )
-    worst_result = worst(results)
+    worst_result = worst_test(results)
     if worst_result.is_tested:
         worst_result = replace(
             worst_result,
             found=f"{worst_result.found}; tested: {text}",
-            sees=_sees(promise, chosen),
+            sees=_detection_text(promise, tested_kinds),
         )
     yield worst_result
 
@@ -113,25 +126,30 @@ def state_tests(
 def _stride(promise: Promise, kinds: list[CaseKind]) -> int:
     """Return the stride at which cases are tested within the work budget; an odd stride includes all kinds of cases."""
     calls = [
-        kind.at + CALLS + 2 * len(_later_steps(promise, kind.at)) for kind in kinds
+        kind.step + CALLS_OF_STEP + 2 * len(_later_steps(promise, kind.step))
+        for kind in kinds
     ]
-    paid = affordable(STATE, promise, promise.batch * promise.dimension)
-    return min(2 * (sum(calls) // (2 * paid)) + 1, max(1, len(kinds)))
+    affordable_calls = affordable_steps(
+        STATE_SHARE, promise, promise.batch * promise.dimension
+    )
+    return min(2 * (sum(calls) // (2 * affordable_calls)) + 1, max(1, len(kinds)))
 
 
-def _sees(promise: Promise, kinds: list[CaseKind]) -> str:
+def _detection_text(promise: Promise, kinds: list[CaseKind]) -> str:
     """Return a text about the faults that the test detects and the probability of missing one.
 
     In the cases whose gradients are not clipped, an example of random normal numbers of deviation ``length * clip /
     sqrt(d)`` is replaced. If later releases change by the component of the difference along one direction, divided by
-    the divisor, this change is normal with some mean. So it is below a tolerance with probability at most DENSITY times
-    the tolerance over its deviation. The cases are independent.
+    the divisor, this change is normal with some mean. So it is below a tolerance with probability at most
+    HALF_NORMAL_DENSITY times the tolerance over its deviation. The cases are independent.
     """
-    if promise.memory is not None or any(_returns(promise, kind.at) for kind in kinds):
+    if promise.memory is not None or any(
+        _noise_returns(promise, kind.step) for kind in kinds
+    ):
         return SEES
-    largest = TYPICAL * promise.deviation + promise.sensitivity
-    tolerance = _tolerance(promise, largest, 0.0)
-    missed = 1.0
+    largest_release = TYPICAL_NOISE * promise.deviation + promise.sensitivity
+    tolerance = _tolerance(promise, largest_release, 0.0)
+    miss_probability = 1.0
     for kind in kinds:
         if kind.length < 1.0:
             deviation = (
@@ -140,165 +158,216 @@ def _sees(promise: Promise, kinds: list[CaseKind]) -> str:
                 / promise.divisor
                 / math.sqrt(promise.dimension)
             )
-            missed *= min(1.0, DENSITY * tolerance / deviation)
-    return f"{SEES}; a state that keeps one direction of it per step is missed with probability {missed:.1g}"
+            miss_probability *= min(1.0, HALF_NORMAL_DENSITY * tolerance / deviation)
+    return f"{SEES}; a state that keeps one direction of it per step is missed with probability {miss_probability:.1g}"
 
 
-def _tolerance(promise: Promise, largest: float, left: float) -> float:
-    """Bound what rounding adds to the difference of two later releases of numbers up to ``largest``.
+def _tolerance(
+    promise: Promise, largest_release: float, release_difference: float
+) -> float:
+    """Bound what rounding adds to the difference of two later releases of numbers up to ``largest_release``.
 
-    The releases before them are equal up to ``left``. A state may add up earlier releases, so ``left`` counts once per
-    later step and once for the release itself. Each of the two later releases may be a float32 sum of this many
-    numbers, and is rounded once to the type of the release.
+    The releases before them are equal up to ``release_difference``. A state may add up earlier releases, so this
+    difference counts once per later step and once for the release itself. Each of the two later releases may be a
+    float32 sum of this many numbers, and is rounded once to the type of the release.
     """
-    roundings = accumulated(LATER_STEPS + ADDING) + _unit(promise)
-    return (1 + LATER_STEPS) * left + 2.0 * roundings * largest
+    roundings = accumulated_error(LATER_STEPS + SUM_ROUNDINGS) + _release_roundoff(
+        promise
+    )
+    return (1 + LATER_STEPS) * release_difference + 2.0 * roundings * largest_release
 
 
-def _steps(promise: Promise) -> list[int]:
+def _changed_steps(promise: Promise) -> list[int]:
     """Return the steps in which an example is changed."""
-    last = min(promise.steps - 2, tested_steps(promise)[-1])
-    return sorted({*range(min(FIRST_STEPS, last + 1)), last // 2, last})
-
-
-def _returns(promise: Promise, at: int) -> bool:
-    """Test whether the promise lets later releases depend on the noise of a step."""
-    return promise.covariance is not None and bool(
-        np.asarray(promise.covariance, dtype=float)[at, at + 1 :].any()
+    last_step = min(promise.steps - 2, tested_steps(promise)[-1])
+    return sorted(
+        {*range(min(FIRST_CHANGED_STEPS, last_step + 1)), last_step // 2, last_step}
     )
 
 
-def _possible(promise: Promise) -> set[int]:
+def _noise_returns(promise: Promise, step: int) -> bool:
+    """Test whether the promise lets later releases depend on the noise of a step."""
+    return promise.covariance is not None and bool(
+        np.asarray(promise.covariance, dtype=float)[step, step + 1 :].any()
+    )
+
+
+def _possible_sizes(promise: Promise) -> set[int]:
     """Return possible batch sizes; Poisson sampling also allows SMALL_BATCH."""
     sizes = batch_sizes(promise)
     return {*sizes, SMALL_BATCH} if len(sizes) > 2 else set(sizes)
 
 
 def _case(promise: Promise, seed: int, kind: CaseKind) -> StateCase:
-    at, size, length, is_removed = kind
-    rng = np.random.default_rng([seed, 4, at, size, SIZES.index(length)])
+    step, size, length, is_removed = kind
+    rng = np.random.default_rng([seed, 4, step, size, GRADIENT_LENGTHS.index(length)])
     d = promise.dimension
-    later = promise.clip * rng.standard_normal((size, d)) / np.sqrt(d)
-    gradients = length * later
+    later_gradients = promise.clip * rng.standard_normal((size, d)) / np.sqrt(d)
+    gradients = length * later_gradients
     if is_removed:
-        return StateCase(at, gradients, gradients[1:], later)
-    changed = gradients.copy()
+        return StateCase(step, gradients, gradients[1:], later_gradients)
+    changed_gradients = gradients.copy()
     changed_length = min(
-        CHANGED[SIZES.index(length)], longest(promise.dtype, promise.clip)
+        CHANGED_LENGTHS[GRADIENT_LENGTHS.index(length)],
+        max_gradient_length(promise.dtype, promise.clip),
     )
-    changed[0] = -changed_length * promise.clip * np.eye(1, d)[0]
-    return StateCase(at, gradients, changed, later)
+    changed_gradients[0] = -changed_length * promise.clip * np.eye(1, d)[0]
+    return StateCase(step, gradients, changed_gradients, later_gradients)
 
 
-def _result(
+def _case_result(
     optimizer: PrivateOptimizer, promise: Promise, seed: int, case: StateCase
 ) -> ConformanceTest:
-    if promise.memory is not None or _returns(promise, case.at):
-        return _with_memory(optimizer, promise, seed, case)
-    state = _before(optimizer, seed, case)
-    size = promise.released_dimension
+    if promise.memory is not None or _noise_returns(promise, case.step):
+        return _memory_result(optimizer, promise, seed, case)
+    state = _state_before(optimizer, seed, case)
+    noise_size = promise.released_dimension
     tape = Tape([])
-    optimizer.step(copied(state), case.gradients.copy(), tape)
+    optimizer.step(copy_state(state), case.gradients.copy(), tape)
     # a step may draw other numbers before or after its noise
-    for place in sorted({0, max(0, tape.used - size)}):
-        drawn = np.random.default_rng([seed, 12]).standard_normal(max(size, tape.used))
-        result = _replayed(optimizer, promise, seed, case, state, drawn, place)
+    for offset in sorted({0, max(0, tape.position - noise_size)}):
+        normals = np.random.default_rng([seed, 12]).standard_normal(
+            max(noise_size, tape.position)
+        )
+        result = _replay_result(optimizer, promise, seed, case, state, normals, offset)
         if result is not None:
             return result
-    return _without_replay(optimizer, promise, seed, case)
+    return _noise_independence_result(optimizer, promise, seed, case)
 
 
-def _replayed(
+def _replay_result(
     optimizer: PrivateOptimizer,
     promise: Promise,
     seed: int,
     case: StateCase,
     state: Any,
-    drawn: Any,
-    place: int,
+    normals: Any,
+    offset: int,
 ) -> ConformanceTest | None:
-    """Compare later releases for two examples, with noise from ``place`` on that makes the releases of the step equal.
+    """Compare later releases for two examples, with noise from ``offset`` on that makes the releases of the step equal.
 
     Return None if the releases of the step cannot be made equal.
     """
-    noise = drawn[place : place + promise.released_dimension]
+    noise = normals[offset : offset + promise.released_dimension]
 
-    def first(batch: Any, numbers: Any) -> tuple[Any, Any]:
+    def take_step(batch: Any, step_noise: Any) -> tuple[Any, Any]:
         tape = Tape(
-            np.concatenate([drawn[:place], numbers, drawn[place + len(numbers) :]])
+            np.concatenate(
+                [normals[:offset], step_noise, normals[offset + len(step_noise) :]]
+            )
         )
-        after, released = optimizer.step(copied(state), batch.copy(), tape)
-        return copied(after), np.asarray(released, dtype=float)
+        next_state, released = optimizer.step(copy_state(state), batch.copy(), tape)
+        return copy_state(next_state), np.asarray(released, dtype=float)
 
-    original, released = first(case.gradients, noise)
-    _, without = first(case.other, noise)
-    if not (np.isfinite(released).all() and np.isfinite(without).all()):
-        return _not_tested("what is released is not finite")
-    replayed = solve_noise(
-        lambda numbers: first(case.other, numbers)[1], noise, released, without
+    original_state, released = take_step(case.gradients, noise)
+    _, changed_release = take_step(case.changed_gradients, noise)
+    if not (np.isfinite(released).all() and np.isfinite(changed_release).all()):
+        return _untested_result("what is released is not finite")
+    replayed_noise = solve_noise(
+        lambda step_noise: take_step(case.changed_gradients, step_noise)[1],
+        noise,
+        released,
+        changed_release,
     )
-    if not np.isfinite(replayed).all():
-        return _not_tested("what is released is not finite")
-    moved, replayed_release = first(case.other, replayed)
-    left = float(np.abs(replayed_release - released).max())
-    largest = float(np.abs(released).max())
-    if not left <= max(
-        TOLERANCE * promise.sensitivity, ROUNDINGS * _unit(promise) * largest
+    if not np.isfinite(replayed_noise).all():
+        return _untested_result("what is released is not finite")
+    changed_state, replayed_release = take_step(case.changed_gradients, replayed_noise)
+    release_difference = float(np.abs(replayed_release - released).max())
+    largest_release = float(np.abs(released).max())
+    if not release_difference <= max(
+        EQUALITY_TOLERANCE * promise.sensitivity,
+        EQUALITY_ROUNDINGS * _release_roundoff(promise) * largest_release,
     ):
         return None
     change = 0.0
-    for t in _later_steps(promise, case.at):
-        numbers = _numbers(promise, seed, 5, t)
-        original, release = optimizer.step(
-            original, case.later * (t - case.at), Tape(numbers)
+    for step in _later_steps(promise, case.step):
+        step_noise = _normal_numbers(promise, seed, 5, step)
+        original_state, later_release = optimizer.step(
+            original_state, case.later_gradients * (step - case.step), Tape(step_noise)
         )
-        moved, two = optimizer.step(moved, case.later * (t - case.at), Tape(numbers))
-        lengths = clip_length(original), clip_length(moved)
-        original = copied(original)
-        moved = copied(moved)
-        if not (np.isfinite(release).all() and np.isfinite(two).all()):
-            return _not_tested(f"what is released in step {t + 1} is not finite")
-        largest = max(largest, float(np.abs(release).max()))
-        change = max(change, float(np.abs(np.asarray(release) - np.asarray(two)).max()))
-        change = max(change, abs(lengths[0] - lengths[1]) / promise.divisor)
-    return _judged(
-        promise, case, change, largest, left, "although all earlier releases are equal"
+        changed_state, later_changed_release = optimizer.step(
+            changed_state, case.later_gradients * (step - case.step), Tape(step_noise)
+        )
+        clip_lengths = (
+            last_clip_length(original_state),
+            last_clip_length(changed_state),
+        )
+        original_state = copy_state(original_state)
+        changed_state = copy_state(changed_state)
+        if not (
+            np.isfinite(later_release).all()
+            and np.isfinite(later_changed_release).all()
+        ):
+            return _untested_result(
+                f"what is released in step {step + 1} is not finite"
+            )
+        largest_release = max(largest_release, float(np.abs(later_release).max()))
+        change = max(
+            change,
+            float(
+                np.abs(
+                    np.asarray(later_release) - np.asarray(later_changed_release)
+                ).max()
+            ),
+        )
+        change = max(change, abs(clip_lengths[0] - clip_lengths[1]) / promise.divisor)
+    return _comparison_result(
+        promise,
+        case,
+        change,
+        largest_release,
+        release_difference,
+        "although all earlier releases are equal",
     )
 
 
-def _unit(promise: Promise) -> float:
+def _release_roundoff(promise: Promise) -> float:
     """Return the relative rounding of a release, at least that of float32; the "precision" test checks digits."""
-    return max(unit_roundoff(promise.dtype), INNER)
+    return max(unit_roundoff(promise.dtype), FLOAT32_ROUNDOFF)
 
 
-def _with_memory(
+def _memory_result(
     optimizer: PrivateOptimizer, promise: Promise, seed: int, case: StateCase
 ) -> ConformanceTest:
     """Compare runs with equal noise: later releases must change only as the promised memory implies."""
-    before = _before(optimizer, seed, case)
-    released = _released(optimizer, promise, seed, case, before, case.gradients)
-    changed = _released(optimizer, promise, seed, case, before, case.other)
-    if not (np.isfinite(released).all() and np.isfinite(changed).all()):
-        return _not_tested("what is released is not finite")
-    changes = changed - released
-    contribution = changes[0] / promise.weight(case.at, case.at)
+    state = _state_before(optimizer, seed, case)
+    releases = _releases(optimizer, promise, seed, case, state, case.gradients)
+    changed_releases = _releases(
+        optimizer, promise, seed, case, state, case.changed_gradients
+    )
+    if not (np.isfinite(releases).all() and np.isfinite(changed_releases).all()):
+        return _untested_result("what is released is not finite")
+    changes = changed_releases - releases
+    contribution = changes[0] / promise.weight(case.step, case.step)
     expected = np.array(
         [
-            promise.weight(case.at + t, case.at) * contribution
-            for t in range(len(changes))
+            promise.weight(case.step + offset, case.step) * contribution
+            for offset in range(len(changes))
         ]
     )
-    largest = max(float(np.abs(released).max()), float(np.abs(changed).max()))
-    weights = [abs(promise.weight(case.at + t, case.at)) for t in range(len(changes))]
+    largest_release = max(
+        float(np.abs(releases).max()), float(np.abs(changed_releases).max())
+    )
+    weights = [
+        abs(promise.weight(case.step + offset, case.step))
+        for offset in range(len(changes))
+    ]
     # rounding of `expected`
-    left = 2.0 * _unit(promise) * largest * max(weights) / weights[0]
+    release_difference = (
+        2.0 * _release_roundoff(promise) * largest_release * max(weights) / weights[0]
+    )
     change = float(np.abs(changes - expected).max())
-    return _judged(
-        promise, case, change, largest, left, "beyond the memory that was promised"
+    return _comparison_result(
+        promise,
+        case,
+        change,
+        largest_release,
+        release_difference,
+        "beyond the memory that was promised",
     )
 
 
-def _without_replay(
+def _noise_independence_result(
     optimizer: PrivateOptimizer, promise: Promise, seed: int, case: StateCase
 ) -> ConformanceTest:
     """Compare later releases after a change of the example, if a change of the step's noise does not affect them.
@@ -307,88 +376,104 @@ def _without_replay(
     release, they must not depend on its examples.
     """
     if promise.adaptive_clip or promise.statistic is not None:
-        return _not_tested(FOREIGN)
-    before = _before(optimizer, seed, case)
-    same, repeated = (
-        _released(optimizer, promise, seed, case, before, case.gradients)
+        return _untested_result(NOT_REPLAYABLE)
+    state = _state_before(optimizer, seed, case)
+    releases, repeated_releases = (
+        _releases(optimizer, promise, seed, case, state, case.gradients)
         for _ in range(2)
     )
-    if not np.array_equal(same, repeated):
-        return _not_tested(FOREIGN)
-    changed = _released(optimizer, promise, seed, case, before, case.other)
-    noise = [
-        _released(optimizer, promise, seed, case, before, case.gradients, draw)
-        for draw in range(1, DRAWS + 1)
+    if not np.array_equal(releases, repeated_releases):
+        return _untested_result(NOT_REPLAYABLE)
+    changed_releases = _releases(
+        optimizer, promise, seed, case, state, case.changed_gradients
+    )
+    releases_with_other_noise = [
+        _releases(optimizer, promise, seed, case, state, case.gradients, draw)
+        for draw in range(1, NOISE_DRAWS + 1)
     ]
-    if not all(np.isfinite(run).all() for run in (same, changed, *noise)):
-        return _not_tested("what is released is not finite")
+    if not all(
+        np.isfinite(run).all()
+        for run in (releases, changed_releases, *releases_with_other_noise)
+    ):
+        return _untested_result("what is released is not finite")
     # some number does not depend on the seed
-    fixed = any(not np.abs(run[0] - same[0]).all() for run in noise)
+    is_fixed = any(
+        not np.abs(run[0] - releases[0]).all() for run in releases_with_other_noise
+    )
     if (
-        fixed
-        or max(np.abs(run[1:] - same[1:]).max() for run in noise)
-        > TOLERANCE * promise.sensitivity
+        is_fixed
+        or max(
+            np.abs(run[1:] - releases[1:]).max() for run in releases_with_other_noise
+        )
+        > EQUALITY_TOLERANCE * promise.sensitivity
     ):
         # later releases depend on the noise, perhaps through the release
-        return _not_tested(FOREIGN)
-    change = float(np.abs(changed[1:] - same[1:]).max())
-    return _judged(
+        return _untested_result(NOT_REPLAYABLE)
+    change = float(np.abs(changed_releases[1:] - releases[1:]).max())
+    return _comparison_result(
         promise,
         case,
         change,
-        float(np.abs(same).max()),
+        float(np.abs(releases).max()),
         0.0,
         "although other noise in that step changes none",
     )
 
 
-def _before(optimizer: PrivateOptimizer, seed: int, case: StateCase) -> Any:
+def _state_before(optimizer: PrivateOptimizer, seed: int, case: StateCase) -> Any:
     """Return the state before the step in which an example is changed."""
-    ((_, state),) = states_before(optimizer, [case.at], case.later, [seed, 13])
+    ((_, state),) = states_before(
+        optimizer, [case.step], case.later_gradients, [seed, 13]
+    )
     return state
 
 
-def _released(
+def _releases(
     optimizer: PrivateOptimizer,
     promise: Promise,
     seed: int,
     case: StateCase,
-    before: Any,
+    initial_state: Any,
     batch: Any,
     draw: int = 0,
 ) -> Any:
     """Return the releases of this step with ``batch`` and of later steps; ``draw`` selects the noise of this step."""
-    state = copied(before)
+    state = copy_state(initial_state)
     releases = []
-    for t in (case.at, *_later_steps(promise, case.at)):
-        gradients = batch if t == case.at else case.later * (t - case.at)
-        rng = np.random.default_rng([seed, 14, t, draw if t == case.at else 0])
+    for step in (case.step, *_later_steps(promise, case.step)):
+        gradients = (
+            batch if step == case.step else case.later_gradients * (step - case.step)
+        )
+        rng = np.random.default_rng([seed, 14, step, draw if step == case.step else 0])
         state, released = optimizer.step(state, gradients.copy(), rng)
         releases.append(np.asarray(released, dtype=float))
     return np.array(releases)
 
 
-def _judged(
+def _comparison_result(
     promise: Promise,
     case: StateCase,
     change: float,
-    largest: float,
-    left: float,
+    largest_release: float,
+    release_difference: float,
     condition: str,
 ) -> ConformanceTest:
-    finding = f"an example of step {case.at + 1} changes a later release by {change:.3g}, {condition}"
+    finding = f"an example of step {case.step + 1} changes a later release by {change:.3g}, {condition}"
     return ConformanceTest(
-        "state", change <= _tolerance(promise, largest, left), finding, SEES
+        "state",
+        change <= _tolerance(promise, largest_release, release_difference),
+        finding,
+        SEES,
     )
 
 
-def _not_tested(reason: str) -> ConformanceTest:
-    return not_tested("state", reason)
+def _untested_result(reason: str) -> ConformanceTest:
+    return untested_result("state", reason)
 
 
-def _numbers(promise: Promise, *seed: int) -> Any:
+def _normal_numbers(promise: Promise, *seed: int) -> Any:
     return np.random.default_rng(seed).standard_normal(promise.released_dimension)
 
 
-def _later_steps(promise: Promise, at: int) -> range:
-    return range(at + 1, min(promise.steps, at + 1 + LATER_STEPS))
+def _later_steps(promise: Promise, step: int) -> range:
+    return range(step + 1, min(promise.steps, step + 1 + LATER_STEPS))

@@ -1,4 +1,4 @@
-"""dp_auditorium's hockey-stick tester, on what an optimizer releases in two neighbouring worlds."""
+"""dp_auditorium's hockey-stick tester, on what an optimizer releases on two neighbouring data sets."""
 
 import contextlib
 import io
@@ -22,16 +22,16 @@ def tester(allowed, delta):
     return hockey_stick.HockeyStickPropertyTester(config, hockey_stick.make_default_hs_base_model())
 
 
-def audit(given):
+def audit(request):
     """dp_auditorium at commit b5b0286 of google/differential-privacy, on no index: HockeyStickPropertyTester."""
-    keras.utils.set_random_seed(given.seed)
-    for case in given.cases:
-        allowed = max(case.allowed(DELTA), 1e-3)
-        one, other = case.draws(RUNS, given.seed)
-        for first, second in ((one, other), (other, one)):
+    keras.utils.set_random_seed(request.seed)
+    for case in request.cases:
+        allowed = max(case.allowed_epsilon(DELTA), 1e-3)
+        outputs, neighbour_outputs = case.sample(RUNS, request.seed)
+        for first, second in ((outputs, neighbour_outputs), (neighbour_outputs, outputs)):
             judge = tester(allowed, DELTA)
             with contextlib.redirect_stdout(io.StringIO()):
-                least = judge.estimate_lower_bound(first, second, given.alpha / (2 * len(given.cases)))
+                least = judge.estimate_lower_bound(first, second, request.alpha / (2 * len(request.cases)))
             if judge.reject_property(least):
                 return f"delta is at least {least:.3g} at epsilon = {allowed:.3g}, {DELTA} is promised ({case.name})"
     return ""

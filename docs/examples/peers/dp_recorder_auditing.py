@@ -6,7 +6,7 @@ import io
 import numpy as np
 from dp_recorder.auditing import Auditor, audit_spec, dist_l2
 
-from dpverify.conform.catalogue import all_pairs
+from dpverify.conform.catalogue import all_pairs_of_batches
 from dpverify.conform.replay.generators import Tape
 from dpverify.privacy import epsilon
 
@@ -30,25 +30,25 @@ def instrumented(optimizer, promise, rng):
     return run
 
 
-def audit(given):
+def audit(request):
     """dp-recorder at commit 85d189e of its repository, which is on no package index: record, replay, 2,000 samples."""
-    promise = given.promise
+    promise = request.promise
     allowed = epsilon(promise.deviation / promise.sensitivity, DELTA).upper
-    pairs = list(all_pairs(promise))
-    for name, one, other, _ in pairs:
-        run, auditor = instrumented(given.optimizer, promise, np.random.default_rng(given.seed)), Auditor()
+    pairs = list(all_pairs_of_batches(promise))
+    for name, first, second, _ in pairs:
+        run, auditor = instrumented(request.optimizer, promise, np.random.default_rng(request.seed)), Auditor()
         with auditor:
-            run(one)
+            run(first)
         auditor.set_replay()
         with auditor:
-            run(other)
+            run(second)
         try:
             auditor.validate_records()
         except AssertionError as error:
             return f"{error} ({name})"
         auditor.log = auditor.log[:1]
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            auditor.run_distributional_audit(RUNS, alpha=given.alpha / len(pairs))
+            auditor.run_distributional_audit(RUNS, alpha=request.alpha / len(pairs))
         if auditor.log[0].privacy_profile is None:
             return f"NaN or infinity is released ({name})"
         epsilons, deltas = auditor.log[0].privacy_profile

@@ -19,21 +19,21 @@ from scipy.stats import binom, chi2, norm
 from dpverify.conform.promise import Promise
 from dpverify.conform.records import ConformanceTest, PrivateOptimizer
 from dpverify.conform.rounding import (
-    BITS,
-    COARSER,
+    COARSER_DTYPES,
+    SIGNIFICANT_BITS,
     Dtype,
     deviation_rounding,
     has_digits_of,
-    rounded,
+    round_to,
     unit_roundoff,
 )
 
-BEYOND = (1.0, 2.0, 3.0)
-MOST_COLUMNS = 2000  # steps or coordinates of which all pairs are tested
-BLOCK = 2**22  # numbers compared in one numpy call
+TAIL_LIMITS = (1.0, 2.0, 3.0)
+MAX_COLUMNS = 2000  # steps or coordinates of which all pairs are tested
+BLOCK_NUMBERS = 2**22  # numbers compared in one numpy call
 
-COORDINATES = "noise of two coordinates"
-TWO_NUMBERS = "noise of two numbers"
+COORDINATES_NAME = "noise of two coordinates"
+TWO_NUMBERS_NAME = "noise of two numbers"
 
 
 def law_tests(x: Any, promise: Promise, alpha: float) -> Iterator[ConformanceTest]:
@@ -42,28 +42,30 @@ def law_tests(x: Any, promise: Promise, alpha: float) -> Iterator[ConformanceTes
     A wrong mean or scale also fails these tests.
     """
     dtype = promise.dtype
-    steps = sum(run @ run.T for run in x)
-    yield _pairs_of_products(
-        "noise of two steps", steps, x.shape[0] * x.shape[2], alpha, dtype
+    step_products = sum(run @ run.T for run in x)
+    yield _products_test(
+        "noise of two steps", step_products, x.shape[0] * x.shape[2], alpha, dtype
     )
-    if x.shape[2] <= MOST_COLUMNS:
-        yield _pairs(COORDINATES, x, alpha, dtype)
-        yield _pairs(TWO_NUMBERS, x.reshape(len(x), -1)[:, :MOST_COLUMNS], alpha, dtype)
+    if x.shape[2] <= MAX_COLUMNS:
+        yield _column_pairs_test(COORDINATES_NAME, x, alpha, dtype)
+        yield _column_pairs_test(
+            TWO_NUMBERS_NAME, x.reshape(len(x), -1)[:, :MAX_COLUMNS], alpha, dtype
+        )
     else:
-        yield _layers(x, alpha, dtype)
-        yield _distances(x, alpha, dtype)
-    yield _shape(x, alpha, dtype)
+        yield _blocks_test(x, alpha, dtype)
+        yield _autocorrelation_test(x, alpha, dtype)
+    yield _shape_test(x, alpha, dtype)
 
 
-def _pairs(
+def _column_pairs_test(
     name: str, x: Any, alpha: float, dtype: Dtype = "float64"
 ) -> ConformanceTest:
     """Test the correlation of all pairs of columns."""
     columns = x.reshape(-1, x.shape[-1])
-    return _pairs_of_products(name, columns.T @ columns, len(columns), alpha, dtype)
+    return _products_test(name, columns.T @ columns, len(columns), alpha, dtype)
 
 
-def _pairs_of_products(
+def _products_test(
     name: str, products: Any, dof: int, alpha: float, dtype: Dtype
 ) -> ConformanceTest:
     """Test sums of two columns, and single columns: the squared norm of a sum, divided by 2, is chi-square."""
@@ -76,24 +78,28 @@ def _pairs_of_products(
     rounding = (1.0 + deviation_rounding(dtype)) ** 2
     low = chi2.ppf(level, dof) / rounding
     high = chi2.isf(level, dof) * rounding
-    far = np.argmax(np.abs(statistics - dof))
-    a = first[far] + 1
-    b = second[far] + 1
-    ratios = (f"{value / dof - 1:+.3f}" for value in (statistics[far], low, high))
-    of = f"{a}: variance off by" if a == b else f"{a} and {b}: correlation about"
-    words = "{} {}, {} to {} allowed".format(of, *ratios)
+    worst = np.argmax(np.abs(statistics - dof))
+    first_column = first[worst] + 1
+    second_column = second[worst] + 1
+    ratios = (f"{value / dof - 1:+.3f}" for value in (statistics[worst], low, high))
+    columns_text = (
+        f"{first_column}: variance off by"
+        if first_column == second_column
+        else f"{first_column} and {second_column}: correlation about"
+    )
+    finding = "{} {}, {} to {} allowed".format(columns_text, *ratios)
     passed = bool(np.all((low <= statistics) & (statistics <= high)))
-    least = 2 * (high / dof - 1)
+    smallest_correlation = 2 * (high / dof - 1)
     return ConformanceTest(
         name,
         passed,
-        words,
-        f"a correlation of {least:.2f}, or a variance off by as much",
+        finding,
+        f"a correlation of {smallest_correlation:.2f}, or a variance off by as much",
         alpha,
     )
 
 
-def _layers(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
+def _blocks_test(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
     """Test the variance of single coordinates and of blocks of 4, 16, ..., to detect layers of any size."""
     runs, steps, d = x.shape
     squares = np.zeros(d)
@@ -110,30 +116,32 @@ def _layers(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
         counts = np.diff([*starts, d])
         dof = runs * steps * counts.astype(float)
         # the last block may be shorter
-        kinds, which = np.unique(dof, return_inverse=True)
-        low = np.asarray(chi2.ppf(level, kinds))[which] / rounding
-        high = np.asarray(chi2.isf(level, kinds))[which] * rounding
+        distinct_dof, inverse = np.unique(dof, return_inverse=True)
+        low = np.asarray(chi2.ppf(level, distinct_dof))[inverse] / rounding
+        high = np.asarray(chi2.isf(level, distinct_dof))[inverse] * rounding
         passed = passed and bool(np.all((low <= sums) & (sums <= high)))
-        surprise = np.where(
+        excess = np.where(
             sums > dof, (sums - dof) / (high - dof), (dof - sums) / (dof - low)
         )
-        far = int(np.argmax(surprise))
-        if surprise[far] > worst[1]:
-            places = f"{starts[far] + 1} to {starts[far] + counts[far]}"
+        worst_block = int(np.argmax(excess))
+        if excess[worst_block] > worst[1]:
+            coordinates = f"{starts[worst_block] + 1} to {starts[worst_block] + counts[worst_block]}"
             worst = (
-                places,
-                float(surprise[far]),
-                float(sums[far] / dof[far]),
-                float(low[far] / dof[far]),
+                coordinates,
+                float(excess[worst_block]),
+                float(sums[worst_block] / dof[worst_block]),
+                float(low[worst_block] / dof[worst_block]),
             )
-    many = runs * steps * lengths[-1]
-    least = 1.0 - math.sqrt(chi2.ppf(level, many) / rounding / chi2.isf(0.01, many))
-    words = f"coordinates {worst[0]}: variance off by {worst[2] - 1:+.3f}, down to {worst[3] - 1:+.3f} allowed"
-    sees = f"a layer of a quarter of all coordinates with {least:.1%} less noise; smaller layers need a larger gap"
-    return ConformanceTest(COORDINATES, passed, words, sees, alpha)
+    largest_block = runs * steps * lengths[-1]
+    reduction = 1.0 - math.sqrt(
+        chi2.ppf(level, largest_block) / rounding / chi2.isf(0.01, largest_block)
+    )
+    finding = f"coordinates {worst[0]}: variance off by {worst[2] - 1:+.3f}, down to {worst[3] - 1:+.3f} allowed"
+    sees = f"a layer of a quarter of all coordinates with {reduction:.1%} less noise; smaller layers need a larger gap"
+    return ConformanceTest(COORDINATES_NAME, passed, finding, sees, alpha)
 
 
-def _distances(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
+def _autocorrelation_test(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
     """Test the autocorrelation at every distance between coordinates, in one step and between consecutive steps.
 
     A sum of products at one distance is a quadratic form of normal numbers. Its matrix has norm at most 1, and its
@@ -143,48 +151,51 @@ def _distances(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
     """
     runs, steps, d = x.shape
     length = next_fast_len(2 * d, real=True)
-    same = np.zeros(length // 2 + 1)
-    following = np.zeros(length // 2 + 1, dtype=complex)
+    step_spectrum = np.zeros(length // 2 + 1)
+    lag_spectrum = np.zeros(length // 2 + 1, dtype=complex)
     for run in x:
-        before = None
+        previous = None
         for vector in run:
             transformed = rfft(vector, length)
-            same += np.abs(transformed) ** 2
-            if before is not None:
-                following += before.conj() * transformed
-            before = transformed
+            step_spectrum += np.abs(transformed) ** 2
+            if previous is not None:
+                lag_spectrum += previous.conj() * transformed
+            previous = transformed
     level = math.log(2 * 3 * d / alpha)
     rounding = (1.0 + deviation_rounding(dtype)) ** 2
     distances = np.arange(1 - d, d)
-    cross = irfft(following, length)[distances]  # negative distances index from the end
+    # negative distances index from the end
+    lag_sums = irfft(lag_spectrum, length)[distances]
     cases = (
-        ("in one step", distances[d:], irfft(same, length)[1:d], runs * steps),
-        ("in two steps in a row", distances, cross, runs * (steps - 1)),
+        ("in one step", distances[d:], irfft(step_spectrum, length)[1:d], runs * steps),
+        ("in two steps in a row", distances, lag_sums, runs * (steps - 1)),
     )
     worst = ("", 0.0, 0.0)
-    for words, far, sums, times in cases:
-        products = times * (d - np.abs(far)).astype(float)
+    for kind, lags, sums, vector_count in cases:
+        products = vector_count * (d - np.abs(lags)).astype(float)
         allowed = rounding * (np.sqrt(2.0 * products * level) + 2.0 * level)
-        share = np.abs(sums) / allowed
-        place = int(np.argmax(share))
-        if share[place] > worst[1]:
-            text = f"coordinates {far[place]} apart {words}: correlation about {sums[place] / products[place]:+.3f}"
-            worst = (text, float(share[place]), float(allowed[place] / products[place]))
-    least = 2.0 * math.sqrt(2.0 * level / (runs * steps * d / 2))
-    words = f"{worst[0]}, up to {worst[2]:.3f} allowed"
-    sees = f"a correlation of {least:.2g} at one distance, in half of all coordinates"
-    return ConformanceTest(TWO_NUMBERS, worst[1] <= 1.0, words, sees, alpha)
+        ratio = np.abs(sums) / allowed
+        index = int(np.argmax(ratio))
+        if ratio[index] > worst[1]:
+            text = f"coordinates {lags[index]} apart {kind}: correlation about {sums[index] / products[index]:+.3f}"
+            worst = (text, float(ratio[index]), float(allowed[index] / products[index]))
+    smallest_correlation = 2.0 * math.sqrt(2.0 * level / (runs * steps * d / 2))
+    finding = f"{worst[0]}, up to {worst[2]:.3f} allowed"
+    sees = f"a correlation of {smallest_correlation:.2g} at one distance, in half of all coordinates"
+    return ConformanceTest(TWO_NUMBERS_NAME, worst[1] <= 1.0, finding, sees, alpha)
 
 
-def _shape(x: Any, alpha: float, dtype: Dtype = "float64") -> ConformanceTest:
+def _shape_test(x: Any, alpha: float, dtype: Dtype = "float64") -> ConformanceTest:
     """Test how many numbers lie beyond one, two and three deviations, with limits that allow for rounding."""
-    counts, passed, level = [], True, alpha / len(BEYOND) / 2
+    counts = []
+    passed = True
+    level = alpha / len(TAIL_LIMITS) / 2
     rounding = 1.0 + deviation_rounding(dtype)
-    flat = x.reshape(-1)
-    for limit in BEYOND:
+    numbers = x.reshape(-1)
+    for limit in TAIL_LIMITS:
         count = sum(
-            int(np.sum(np.abs(flat[at : at + BLOCK]) > limit))
-            for at in range(0, flat.size, BLOCK)
+            int(np.sum(np.abs(numbers[start : start + BLOCK_NUMBERS]) > limit))
+            for start in range(0, numbers.size, BLOCK_NUMBERS)
         )
         low = binom.ppf(level, x.size, 2 * norm.sf(limit * rounding))
         high = binom.isf(level, x.size, 2 * norm.sf(limit / rounding))
@@ -201,7 +212,7 @@ def _shape(x: Any, alpha: float, dtype: Dtype = "float64") -> ConformanceTest:
 
 # coordinates released with the example, and as many without it
 RELEASED_NUMBERS = 20_000
-MOST_STEPS = 2_000
+MAX_GRID_STEPS = 2_000
 REFERENCE = "Mironov 2012, On significance of the least significant bits for differential privacy"
 
 
@@ -219,30 +230,40 @@ def grid_note(
         return
     d = promise.dimension
     example = np.full((1, d), promise.clip / math.sqrt(d))
-    without = _numbers(
+    absent_numbers = _released_numbers(
         optimizer,
         promise,
         example[:0] if promise.sampling == "poisson" else 0.0 * example,
         seed,
     )
-    present = _numbers(optimizer, promise, example, seed)
-    size = promise.clip / math.sqrt(d)
-    # spacing just below size / 2
-    distance = 2.0 ** (math.floor(math.log2(size / 2.0)) + 1 - BITS[promise.dtype])
-    shares = [
-        (_share_of_finer(a, size, distance), _share_of_finer(b, size, distance))
+    present_numbers = _released_numbers(optimizer, promise, example, seed)
+    coordinate = promise.clip / math.sqrt(d)
+    # spacing just below coordinate / 2
+    spacing = 2.0 ** (
+        math.floor(math.log2(coordinate / 2.0)) + 1 - SIGNIFICANT_BITS[promise.dtype]
+    )
+    fractions = [
+        (
+            _fraction_of_finer(a, coordinate, spacing),
+            _fraction_of_finer(b, coordinate, spacing),
+        )
         for a, b in (
-            (without, present),
-            (rounded(without, promise.dtype), rounded(present, promise.dtype)),
+            (absent_numbers, present_numbers),
+            (
+                round_to(absent_numbers, promise.dtype),
+                round_to(present_numbers, promise.dtype),
+            ),
         )
     ]
-    share, share_without = max(shares, key=lambda pair: pair[0] - pair[1])
+    absent_fraction, present_fraction = max(
+        fractions, key=lambda pair: pair[0] - pair[1]
+    )
     gap = unit_roundoff(promise.dtype)
     finding = f"note: released numbers of {promise.dtype} have gaps of {gap:.2g} to {2 * gap:.2g} of their size. "
-    error = math.sqrt((share + share_without) / without.size)
+    error = math.sqrt((absent_fraction + present_fraction) / absent_numbers.size)
     finding += (
         "The last digits of one number tell whether an example is there with "
-        f"advantage {share - share_without:.2%}, "
+        f"advantage {absent_fraction - present_fraction:.2%}, "
     )
     finding += (
         f"standard error {error:.2%}. The accounting does not cover this ({REFERENCE})"
@@ -250,11 +271,11 @@ def grid_note(
     yield ConformanceTest("grid", True, finding, "nothing: this is a measurement")
 
 
-def _numbers(
+def _released_numbers(
     optimizer: PrivateOptimizer, promise: Promise, batch: Any, seed: int
 ) -> Any:
     """Return the releases of many first steps on a batch, multiplied by the divisor."""
-    steps = min(MOST_STEPS, max(1, RELEASED_NUMBERS // promise.dimension))
+    steps = min(MAX_GRID_STEPS, max(1, RELEASED_NUMBERS // promise.dimension))
     released = [
         optimizer.step(
             optimizer.start(), batch.copy(), np.random.default_rng([seed, 17, step])
@@ -264,43 +285,49 @@ def _numbers(
     return np.asarray(released, dtype=float)[:, : promise.dimension] * promise.divisor
 
 
-def _share_of_finer(numbers: Any, size: float, distance: float) -> float:
-    """Return the fraction of numbers that are below ``size / 2`` and not multiples of ``distance``."""
+def _fraction_of_finer(numbers: Any, coordinate: float, spacing: float) -> float:
+    """Return the fraction of numbers that are below ``coordinate / 2`` and not multiples of ``spacing``."""
     return float(
-        np.mean((np.abs(numbers) < size / 2.0) & (np.fmod(numbers, distance) != 0.0))
+        np.mean(
+            (np.abs(numbers) < coordinate / 2.0) & (np.fmod(numbers, spacing) != 0.0)
+        )
     )
 
 
-FRESH = 0.99  # least fraction of distinct numbers in independent noise
-MOST_NUMBERS = 2**22  # numbers that are tested for repeats and for their digits
-LEAST_NUMBERS = 10_000
-NEVER = 1e-9  # if equal vectors have a smaller probability than this, they are a fault
+MIN_DISTINCT_FRACTION = 0.99  # least fraction of distinct numbers in independent noise
+MAX_REPEAT_NUMBERS = 2**22  # numbers that are tested for repeats and for their digits
+MIN_REPEAT_NUMBERS = 10_000
+# if equal vectors have a smaller probability than this, they are a fault
+NEGLIGIBLE_PROBABILITY = 1e-9
 # number of distinct seeds: PyTorch's CPU generators use only 32 bits of a seed
 SEEDS = 2**32
-RARE = 1e-6  # bound on the probability of more repeats than allowed
+EXCESS_PROBABILITY = 1e-6  # bound on the probability of more repeats than allowed
 
 
-def repeat_tests(raw: Any, promise: Promise) -> Iterator[ConformanceTest]:
-    """Test noise ``raw`` (run, step, coordinate) at gradients of 0 for repeats and for too few digits."""
-    yield _fresh(raw, promise)
-    part = raw.reshape(-1)[:MOST_NUMBERS]
-    coarse = next(
+def repeat_tests(noise: Any, promise: Promise) -> Iterator[ConformanceTest]:
+    """Test noise at gradients of 0 (axes: run, step, coordinate) for repeats and for too few digits."""
+    yield _fresh_numbers_test(noise, promise)
+    numbers = noise.reshape(-1)[:MAX_REPEAT_NUMBERS]
+    coarse_dtype = next(
         (
-            t
-            for t in COARSER[promise.dtype]
-            if any(has_digits_of(part * u, t, promise.dtype) for u in _units(promise))
+            dtype
+            for dtype in COARSER_DTYPES[promise.dtype]
+            if any(
+                has_digits_of(numbers * scale, dtype, promise.dtype)
+                for scale in _inverse_scales(promise)
+            )
         ),
         None,
     )
-    kinds = " or ".join(COARSER[promise.dtype])
+    coarser_dtypes = " or ".join(COARSER_DTYPES[promise.dtype])
     yield ConformanceTest(
         "precision",
-        coarse is None,
-        f"all noise is {coarse}"
-        if coarse
+        coarse_dtype is None,
+        f"all noise is {coarse_dtype}"
+        if coarse_dtype
         else f"noise has the digits of {promise.dtype}",
-        f"{kinds}, whose gaps reveal what the noise should hide, even if it is scaled afterwards"
-        if kinds
+        f"{coarser_dtypes}, whose gaps reveal what the noise should hide, even if it is scaled afterwards"
+        if coarser_dtypes
         else "nothing: no type has fewer digits",
     )
 
@@ -310,16 +337,16 @@ def chance_repeats(vectors: int) -> int:
 
     If k vectors repeat others, some k pairs of equal seeds form a forest. There are at most ``pairs**k / k!`` forests
     of k edges. All pairs of a given forest have equal seeds with probability ``SEEDS**-k``. The probability of more
-    repeats than the returned number is below RARE.
+    repeats than the returned number is below EXCESS_PROBABILITY.
     """
     mean = vectors * (vectors - 1) / 2 / SEEDS
     repeats = 0
-    while mean ** (repeats + 1) / math.factorial(repeats + 1) >= RARE:
+    while mean ** (repeats + 1) / math.factorial(repeats + 1) >= EXCESS_PROBABILITY:
         repeats += 1
     return repeats
 
 
-def chance_words(vectors: int) -> str:
+def chance_repeats_text(vectors: int) -> str:
     """Return a text that states the number of repeats that a test allows."""
     repeats = chance_repeats(vectors)
     return (
@@ -329,7 +356,7 @@ def chance_words(vectors: int) -> str:
     )
 
 
-def _fresh(raw: Any, promise: Promise) -> ConformanceTest:
+def _fresh_numbers_test(noise: Any, promise: Promise) -> ConformanceTest:
     """Test that each coordinate has noise and that no noise is used twice.
 
     Two normal numbers that are rounded with unit roundoff u are equal with probability at most u: the expectation of
@@ -337,33 +364,38 @@ def _fresh(raw: Any, promise: Promise) -> ConformanceTest:
     1 / (2 pi). So n numbers have at most ``n**2 u / 2`` equal pairs on average. Two vectors of d numbers are equal with
     probability at most ``u**d``.
     """
-    steps = raw.reshape(-1, promise.released_dimension)
-    unit = unit_roundoff(promise.dtype)
+    steps = noise.reshape(-1, promise.released_dimension)
+    roundoff = unit_roundoff(promise.dtype)
     number_limit = min(
-        MOST_NUMBERS, int((1.0 - FRESH) / unit / 5.0)
+        MAX_REPEAT_NUMBERS, int((1.0 - MIN_DISTINCT_FRACTION) / roundoff / 5.0)
     )  # then the expected number of equal pairs is at most a tenth of the fault threshold
     rows = max(1, number_limit // steps.shape[1])
     numbers = steps[:rows]
-    is_repeated = (
-        number_limit >= LEAST_NUMBERS and np.unique(numbers).size < FRESH * numbers.size
+    is_fault = (
+        number_limit >= MIN_REPEAT_NUMBERS
+        and np.unique(numbers).size < MIN_DISTINCT_FRACTION * numbers.size
     )
-    if math.log(len(steps)) * 2 + math.log(unit) * promise.dimension < math.log(NEVER):
-        different = len({hashlib.sha256(row.tobytes()).digest() for row in steps})
-        is_repeated = is_repeated or len(steps) - different > chance_repeats(len(steps))
-    silent = np.flatnonzero(~raw.any(axis=(0, 1))) + 1
-    words = (
+    if math.log(len(steps)) * 2 + math.log(roundoff) * promise.dimension < math.log(
+        NEGLIGIBLE_PROBABILITY
+    ):
+        distinct_count = len({hashlib.sha256(row.tobytes()).digest() for row in steps})
+        is_fault = is_fault or len(steps) - distinct_count > chance_repeats(len(steps))
+    silent_coordinates = np.flatnonzero(~noise.any(axis=(0, 1))) + 1
+    finding = (
         "the same noise is used more than once"
-        if is_repeated
+        if is_fault
         else "no noise is used twice"
     )
-    if len(silent):
-        is_repeated = True
-        words = f"there is no noise{'' if len(silent) == promise.released_dimension else f' in coordinate {silent[0]}'}"
-    sees = f"noise that is used again, in another step, run or coordinate, or none{chance_words(len(steps))}"
-    return ConformanceTest("fresh numbers", not is_repeated, words, sees)
+    if len(silent_coordinates):
+        is_fault = True
+        finding = "there is no noise"
+        if len(silent_coordinates) < promise.released_dimension:
+            finding += f" in coordinate {silent_coordinates[0]}"
+    sees = f"noise that is used again, in another step, run or coordinate, or none{chance_repeats_text(len(steps))}"
+    return ConformanceTest("fresh numbers", not is_fault, finding, sees)
 
 
-def _units(promise: Promise) -> set[float]:
+def _inverse_scales(promise: Promise) -> set[float]:
     """Return inverses of factors by which an optimizer may have scaled its noise after drawing it."""
     sigma = promise.sigma
     clip = promise.clip

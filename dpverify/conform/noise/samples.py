@@ -12,23 +12,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpverify.conform.coverage import (
-    SAMPLES,
-    affordable,
+    SAMPLES_SHARE,
+    affordable_steps,
     batch_sizes,
-    few_steps,
+    representative_steps,
     states_before,
 )
-from dpverify.conform.guarded import copied
+from dpverify.conform.guard import copy_state
 from dpverify.conform.promise import Promise
 from dpverify.conform.records import PrivateOptimizer
 from dpverify.foreign import ForeignError
 
 PAIRS = 150  # pairs of releases with the same gradients; their difference is noise only
-LEAST_PAIRS = 20
+MIN_PAIRS = 20
 SCALE_PAIRS = 50  # where only the scale of noise is tested
 WHITENED_COLUMNS = 2**16  # columns of a run that are whitened in one call
 KINDS = ("small", "clipped", "mixed")
-EARLY = 24  # in whole runs, only steps before this one are sampled
+EARLY_STEPS = 24  # in whole runs, only steps before this one are sampled
 
 
 class NoiseSample(NamedTuple):
@@ -54,10 +54,10 @@ def sample_cases(
         other_sizes = [size for size in batch_sizes(promise) if size != promise.batch]
         cases = [(kind, promise.batch, PAIRS) for kind in KINDS]
         cases += [
-            ("mixed", size, max(LEAST_PAIRS, PAIRS // len(other_sizes)))
+            ("mixed", size, max(MIN_PAIRS, PAIRS // len(other_sizes)))
             for size in other_sizes
         ]
-    steps = 2 * len(_steps(promise)) * len(cases)
+    steps = 2 * len(_sampled_steps(promise)) * len(cases)
     return [
         (
             kind,
@@ -66,7 +66,8 @@ def sample_cases(
                 1,
                 min(
                     pairs,
-                    affordable(SAMPLES, promise, size * promise.dimension) // steps,
+                    affordable_steps(SAMPLES_SHARE, promise, size * promise.dimension)
+                    // steps,
                 ),
             ),
         )
@@ -78,23 +79,25 @@ def noise_samples(
     optimizer: PrivateOptimizer, promise: Promise, seed: int, only_scale: bool = False
 ) -> Iterator[NoiseSample]:
     """Sample noise at nonzero gradients."""
-    steps = _steps(promise)
-    for place, (kind, size, pairs) in enumerate(sample_cases(promise, only_scale)):
+    steps = _sampled_steps(promise)
+    for index, (kind, size, pairs) in enumerate(sample_cases(promise, only_scale)):
         gradients = gradients_of_kind(
-            kind, size, promise, np.random.default_rng([seed, 10, place])
+            kind, size, promise, np.random.default_rng([seed, 10, index])
         )
         try:
-            numbers, sampled = _differences(
-                optimizer, promise, gradients, steps, pairs, [seed, 11, place]
+            numbers, sampled = _release_differences(
+                optimizer, promise, gradients, steps, pairs, [seed, 11, index]
             )
             yield NoiseSample(kind, size, numbers, sampled)
         except ForeignError as error:
             yield NoiseSample(kind, size, None, steps, error)
 
 
-def _steps(promise: Promise) -> list[int]:
+def _sampled_steps(promise: Promise) -> list[int]:
     return (
-        few_steps(promise) if promise.covariance is None else list(range(promise.steps))
+        representative_steps(promise)
+        if promise.covariance is None
+        else list(range(promise.steps))
     )
 
 
@@ -108,7 +111,7 @@ def gradients_of_kind(
     return promise.clip * directions * np.resize(lengths, (size, 1))
 
 
-def _differences(
+def _release_differences(
     optimizer: PrivateOptimizer,
     promise: Promise,
     gradients: Any,
@@ -121,29 +124,29 @@ def _differences(
     The differences are standard normal if the promise is kept.
     """
     if promise.covariance is not None:
-        halves = _run_differences(
+        noise = _run_differences(
             optimizer, promise, gradients, promise.steps, pairs, seed
         )
-        return whitened(halves, promise).reshape(-1, promise.released_dimension), steps
+        return whitened(noise, promise).reshape(-1, promise.released_dimension), steps
     differences = []
     for step, state in states_before(optimizer, steps, gradients, seed):
         released = []
         for run in range(2 * pairs):
             rng = np.random.default_rng([*seed, step, run])
-            released.append(optimizer.step(copied(state), gradients.copy(), rng)[1])
-        array = np.array(released, dtype=float)
-        array[~np.isfinite(array)] = np.nan
-        halves = (array[0::2] - array[1::2]) / math.sqrt(2.0)
+            released.append(optimizer.step(copy_state(state), gradients.copy(), rng)[1])
+        release_array = np.array(released, dtype=float)
+        release_array[~np.isfinite(release_array)] = np.nan
+        noise = (release_array[0::2] - release_array[1::2]) / math.sqrt(2.0)
         # the state contains a generator that was seeded in the first step
-        if step > 0 and not halves.any():
-            early = [step for step in steps if step < EARLY]
-            halves = _run_differences(
-                optimizer, promise, gradients, early[-1] + 1, pairs, seed
-            )[:, early]
-            return halves.reshape(
+        if step > 0 and not noise.any():
+            early_steps = [step for step in steps if step < EARLY_STEPS]
+            noise = _run_differences(
+                optimizer, promise, gradients, early_steps[-1] + 1, pairs, seed
+            )[:, early_steps]
+            return noise.reshape(
                 -1, promise.released_dimension
-            ) / promise.deviation, early
-        differences.append(halves / promise.deviation)
+            ) / promise.deviation, early_steps
+        differences.append(noise / promise.deviation)
     return np.concatenate(differences), steps
 
 
@@ -157,13 +160,16 @@ def _run_differences(
 ) -> Any:
     """Return scaled differences of whole runs with the same gradients; axes: pair, step, number."""
     runs = np.array(
-        [_run(optimizer, steps, gradients, [*seed, run]) for run in range(2 * pairs)]
+        [
+            _releases_of_run(optimizer, steps, gradients, [*seed, run])
+            for run in range(2 * pairs)
+        ]
     )
     runs[~np.isfinite(runs)] = np.nan
     return (runs[0::2] - runs[1::2]) / math.sqrt(2.0)
 
 
-def _run(
+def _releases_of_run(
     optimizer: PrivateOptimizer, steps: int, gradients: Any, seed: list[int]
 ) -> Any:
     rng = np.random.default_rng(seed)
@@ -182,8 +188,8 @@ def whitened(x: Any, promise: Promise) -> Any:
         return x
     root = np.linalg.cholesky(np.asarray(promise.covariance, dtype=float))
     for run in x:
-        for first in range(0, run.shape[1], WHITENED_COLUMNS):
-            run[:, first : first + WHITENED_COLUMNS] = np.linalg.solve(
-                root, run[:, first : first + WHITENED_COLUMNS]
+        for start in range(0, run.shape[1], WHITENED_COLUMNS):
+            run[:, start : start + WHITENED_COLUMNS] = np.linalg.solve(
+                root, run[:, start : start + WHITENED_COLUMNS]
             )
     return x

@@ -8,9 +8,9 @@ from statistics import median
 from dpverify.conform.peers.records import Answer, Catalogue, CatalogueEntry, SeededRun
 from dpverify.report import markdown as md
 
-KIT = "dpverify conform"
+KIT_NAME = "dpverify conform"
 
-WORDS = """\
+COMPARISON_TEXT = """\
 `conform` tested each optimizer of the catalogue with {seeds} seeds from {seed} on, and stopped at the first fault. The
 other auditors ran once, with seed {seed}. For each of them the probability of a false alarm is at most {alpha}. Each
 auditor gets two steps of the optimizer, on the same pairs of batches as the outputs test of `conform` and on one
@@ -19,36 +19,37 @@ use of it may find more. An auditor that sees only outputs cannot detect faults 
 too much noise. Seconds are processor time, measured alternately in one process on a busy machine, so only their ratios
 are meaningful."""
 
-SEEDED_WORDS = """\
+SEEDED_TEXT = """\
 Each run tests an optimizer with another seed, and stops at the first fault. The optimizers of the functions `right`,
 `right_torch` and `right_jax` are DP-SGD with Poisson batches, fixed batches and epochs, momentum, and correlated noise.
 They have no mistake, so each fault is a false alarm. Of the functions in `peers/`, those without a fault above are
 listed. The rate of runs with a fault has the limits of Clopper and Pearson, each with confidence 95%. Seeds that were
 run at another commit have a line of their own."""
 
-FALSE_ALARM_WORDS = {  # target -> the cause of its false alarms, if it is known
+FALSE_ALARM_TEXTS = {  # target -> the cause of its false alarms, if it is known
     "conform/backends.py:right_torch": """\
 The five faults of `right_torch` are all of seed 178: the same noise was used twice. It was, by chance. Generators of
 PyTorch [keep 32 bits of a seed](../docs/examples/findings/torch_seeds.md), and two of the 6,722 seeds of this test
 agree in them. `conform` allows for equal seeds of 32 bits since then."""
 }
 
-MISTAKES_WORDS = """\
+MISTAKES_TEXT = """\
 The functions `mistakes`, `mistakes_torch` and `mistakes_jax` return the same optimizers, each with one mistake, in
 numpy, PyTorch and JAX. A mistake is found by a run if any test finds a fault."""
 
-MISTAKES = "mistakes"  # name prefix of functions that return optimizers with a mistake
+# name prefix of functions that return optimizers with a mistake
+MISTAKES_PREFIX = "mistakes"
 
 
 def seeded_blocks(runs: list[SeededRun]) -> Iterator[str]:
     """Yield the blocks of the sections on tests with many seeds: optimizers without a mistake, then those with one."""
     mistakes = [
-        run for run in runs if run.target.rpartition(":")[2].startswith(MISTAKES)
+        run for run in runs if run.target.rpartition(":")[2].startswith(MISTAKES_PREFIX)
     ]
-    right = [run for run in runs if run not in mistakes]
-    if right:
+    correct = [run for run in runs if run not in mistakes]
+    if correct:
         yield "## Many seeds: false alarms"
-        yield " ".join(SEEDED_WORDS.split())
+        yield " ".join(SEEDED_TEXT.split())
         yield md.table(
             [
                 "function",
@@ -59,18 +60,18 @@ def seeded_blocks(runs: list[SeededRun]) -> Iterator[str]:
                 "runs with a fault",
                 "rate of such runs",
             ],
-            [_seeded_row(run) for run in right],
+            [_seeded_row(run) for run in correct],
         )
-        with_faults = {run.target for run in right if run.faults}
+        with_faults = {run.target for run in correct if run.faults}
         yield from (
-            " ".join(words.split())
-            for target, words in FALSE_ALARM_WORDS.items()
+            " ".join(text.split())
+            for target, text in FALSE_ALARM_TEXTS.items()
             if target in with_faults
         )
-        yield from _origins(right)
+        yield from _origins(correct)
     if mistakes:
         yield "## Many seeds: mistakes in three libraries"
-        yield " ".join(MISTAKES_WORDS.split())
+        yield " ".join(MISTAKES_TEXT.split())
         yield md.table(
             [
                 "function",
@@ -91,7 +92,7 @@ def _origins(runs: list[SeededRun]) -> Iterator[str]:
         yield f"Made by {md.code(run.command)}. Commit: {md.code(run.commit)}"
 
 
-def _about(run: SeededRun) -> list[str]:
+def _first_cells(run: SeededRun) -> list[str]:
     """Return the first cells of a row: function, libraries, number of optimizers, seeds."""
     versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
     seeds = f"{run.seed} to {run.seed + run.seeds - 1}"
@@ -109,22 +110,29 @@ def _seeded_row(run: SeededRun) -> list[str]:
     faults = f"{run.faults}" + (
         f"; not fully tested: {untested} optimizers" if untested else ""
     )
-    return [*_about(run), f"{run.runs}", faults, rate]
+    return [*_first_cells(run), f"{run.runs}", faults, rate]
 
 
 def _mistakes_row(run: SeededRun) -> list[str]:
-    every = sum(entry.found == run.seeds for entry in run.entries)
-    missed = [entry.name for entry in run.entries if entry.found == 0]
-    sometimes = len(run.entries) - every - len(missed)
-    names = f" ({md.prose('; '.join(missed))})" if missed else ""
-    return [*_about(run), f"{every}", f"{sometimes}", f"{len(missed)}{names}"]
+    always_found = sum(entry.found == run.seeds for entry in run.entries)
+    never_found = [entry.name for entry in run.entries if entry.found == 0]
+    partly_found = len(run.entries) - always_found - len(never_found)
+    names = f" ({md.prose('; '.join(never_found))})" if never_found else ""
+    return [
+        *_first_cells(run),
+        f"{always_found}",
+        f"{partly_found}",
+        f"{len(never_found)}{names}",
+    ]
 
 
 def catalogue_blocks(run: Catalogue) -> Iterator[str]:
     """Yield the blocks of the section on other auditors."""
     yield "## Comparison with other auditors"
     yield " ".join(
-        WORDS.format(seeds=run.seeds, seed=run.seed, alpha=f"{run.alpha:g}").split()
+        COMPARISON_TEXT.format(
+            seeds=run.seeds, seed=run.seed, alpha=f"{run.alpha:g}"
+        ).split()
     )
     for auditor, description in run.auditors.items():
         yield f"- {md.code(auditor)}: {md.prose(description)}"
@@ -152,7 +160,12 @@ def catalogue_blocks(run: Catalogue) -> Iterator[str]:
     for target, entries in groups.items():
         yield f"### {md.code(target)}"
         yield md.table(
-            ["optimizer", f"{KIT}: in how many seeds", "first seen by", *run.auditors],
+            [
+                "optimizer",
+                f"{KIT_NAME}: in how many seeds",
+                "first seen by",
+                *run.auditors,
+            ],
             [_catalogue_row(entry, run) for entry in entries],
         )
     yield f"Made by {md.code(run.command)}. Commit: {md.code(run.commit)}"
@@ -161,18 +174,18 @@ def catalogue_blocks(run: Catalogue) -> Iterator[str]:
 def _catalogue_counts(
     target: str, entries: list[CatalogueEntry], run: Catalogue
 ) -> Iterator[list[str]]:
-    every = sum(entry.found == run.seeds for entry in entries)
-    none = sum(entry.found == 0 for entry in entries)
-    partly_found = len(entries) - every - none
-    found_text = f"{every} in every seed" + (
+    always_found = sum(entry.found == run.seeds for entry in entries)
+    never_found = sum(entry.found == 0 for entry in entries)
+    partly_found = len(entries) - always_found - never_found
+    found_text = f"{always_found} in every seed" + (
         f", {partly_found} in some" if partly_found else ""
     )
     seconds = median(entry.seconds for entry in entries)
     yield [
         md.code(target),
-        KIT,
+        KIT_NAME,
         found_text,
-        f"{none} in every seed",
+        f"{never_found} in every seed",
         "0",
         f"{seconds:.2g}",
         "1",
@@ -184,26 +197,28 @@ def _catalogue_counts(
             for answer in entry.answers
             if answer.auditor == auditor
         ]
-        words = [_word(answer) for answer in answers]
-        took = median(answer.seconds for answer in answers)
-        counts = (str(words.count(word)) for word in ("found", "nothing", "raised"))
+        outcomes = [_outcome(answer) for answer in answers]
+        auditor_seconds = median(answer.seconds for answer in answers)
+        counts = (
+            str(outcomes.count(outcome)) for outcome in ("found", "nothing", "raised")
+        )
         yield [
             md.code(target),
             auditor,
             *counts,
-            f"{took:.2g}",
-            f"{took / seconds:.2g}",
+            f"{auditor_seconds:.2g}",
+            f"{auditor_seconds / seconds:.2g}",
         ]
 
 
-def _word(answer: Answer) -> str:
+def _outcome(answer: Answer) -> str:
     return "raised" if answer.broken else "found" if answer.says else "nothing"
 
 
 def _catalogue_row(entry: CatalogueEntry, run: Catalogue) -> list[str]:
     answers = {answer.auditor: answer for answer in entry.answers}
-    answer_words = [_word(answers[auditor]) for auditor in run.auditors]
-    by = "; ".join(
+    outcomes = [_outcome(answers[auditor]) for auditor in run.auditors]
+    failed_tests = "; ".join(
         filter(
             None,
             [
@@ -212,4 +227,9 @@ def _catalogue_row(entry: CatalogueEntry, run: Catalogue) -> list[str]:
             ],
         )
     )
-    return [md.prose(entry.name), f"{entry.found} of {run.seeds}", by, *answer_words]
+    return [
+        md.prose(entry.name),
+        f"{entry.found} of {run.seeds}",
+        failed_tests,
+        *outcomes,
+    ]

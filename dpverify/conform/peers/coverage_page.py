@@ -50,14 +50,14 @@ def auditors_page(run: AuditorsRun) -> str:
 
 def write_auditor(report: Path, auditor: AuditedAuditor) -> list[str]:
     """Add an auditor to the page, or replace its earlier entry. Return the files that changed."""
-    old = AUDITORS_PAGE.read(report)
-    others = (
+    stored_run = AUDITORS_PAGE.read(report)
+    other_auditors = (
         []
-        if old is None
-        else [other for other in old.auditors if other.target != auditor.target]
+        if stored_run is None
+        else [other for other in stored_run.auditors if other.target != auditor.target]
     )
     run = AuditorsRun(
-        auditors=sorted([*others, auditor], key=lambda entry: entry.target)
+        auditors=sorted([*other_auditors, auditor], key=lambda entry: entry.target)
     )
     return AUDITORS_PAGE.write(run, report)
 

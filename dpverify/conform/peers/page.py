@@ -27,7 +27,7 @@ threads of such libraries, each implemented here in a few lines. An optimizer wi
 be private. The mistakes are those of the code in the thread at that time. The libraries may have changed since."""
 
 
-CHANCE = (
+SEED_AND_ALPHA_TEXT = (
     "All draws use seed {seed}. A correct optimizer fails any test with probability at most {alpha}. Epsilon is "
     "computed for the promise and certified from both sides. An audit bounds epsilon from below, for the code."
 )
@@ -69,7 +69,7 @@ def peers_page(run: PeersRun) -> str:
                 [_peer_row(peer) for peer in run.peers],
             ),
             md.bullets([f"{name}: {meaning}" for name, meaning in SEVERITIES.items()]),
-            CHANCE.format(seed=run.seed, alpha=f"{run.alpha:g}"),
+            SEED_AND_ALPHA_TEXT.format(seed=run.seed, alpha=f"{run.alpha:g}"),
             *(seeded_blocks(run.seeded) if run.seeded else ()),
             *(catalogue_blocks(run.catalogue) if run.catalogue else ()),
             "## On a graphics card",
@@ -77,7 +77,7 @@ def peers_page(run: PeersRun) -> str:
             "## What was not tested",
             md.bullets(" ".join(reason.split()) for reason in NOT_TESTED),
             "## What each test saw",
-            *(block for peer in run.peers for block in _tests(peer)),
+            *(block for peer in run.peers for block in _test_blocks(peer)),
             *_commands(run),
         ]
     )
@@ -116,10 +116,10 @@ def _card_blocks(run: CardRun | None) -> Iterator[str]:
 
 def _seed_counts(entries: list[CatalogueEntry], seeds: int) -> str:
     """Return a text that says in how many optimizers a fault was found, and with how many seeds."""
-    every = sum(entry.found == seeds for entry in entries)
+    always_found = sum(entry.found == seeds for entry in entries)
     partly_found = sum(0 < entry.found < seeds for entry in entries)
     untested = sum(bool(entry.untested) for entry in entries)
-    text = f"a fault in {every} of {len(entries)} optimizers" + (
+    text = f"a fault in {always_found} of {len(entries)} optimizers" + (
         f" with each of {seeds} seeds" if seeds > 1 else ""
     )
     text += f", and in {partly_found} with some seeds" if partly_found else ""
@@ -139,7 +139,7 @@ def _commands(run: PeersRun) -> Iterator[str]:
 def _peer_row(peer: Peer) -> list[str]:
     bounds = " to ".join(f"{bound:.4g}" for bound in peer.epsilon)
     audit = next(
-        (_found(test) for test in peer.tests if test.name in ("outputs", "audit")),
+        (_finding(test) for test in peer.tests if test.name in ("outputs", "audit")),
         "not run",
     )
     severity = (peer.severity or "not judged") if peer.failed else ""
@@ -172,20 +172,23 @@ def _summary(peer: Peer) -> str:
     return summary
 
 
-def _tests(peer: Peer) -> Iterator[str]:
+def _test_blocks(peer: Peer) -> Iterator[str]:
     yield f"### {md.code(peer.target)}"
     yield md.table(
-        ["test", "found", "it sees"],
-        [_test(test) for test in peer.tests],
+        ["test", "found", "it sees"], [_test_row(test) for test in peer.tests]
     )
 
 
-def _test(test: PeerTest) -> list[str]:
+def _test_row(test: PeerTest) -> list[str]:
     mark = "✗ " if test.tested and not test.passed else ""
-    return [md.prose(f"{mark}{test.name}"), md.prose(_found(test)), md.prose(test.sees)]
+    return [
+        md.prose(f"{mark}{test.name}"),
+        md.prose(_finding(test)),
+        md.prose(test.sees),
+    ]
 
 
-def _found(test: PeerTest) -> str:
+def _finding(test: PeerTest) -> str:
     return test.found if test.tested else f"not tested: {test.found}"
 
 

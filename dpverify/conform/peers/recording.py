@@ -38,7 +38,7 @@ DELTA = 1e-5
 
 # dict in an adapter: function -> (severity, the
 # library's documentation) of a known finding
-FINDINGS = "FINDINGS"
+FINDINGS_NAME = "FINDINGS"
 
 
 def short_target(target: str) -> str:
@@ -46,7 +46,7 @@ def short_target(target: str) -> str:
     return "/".join(Path(target).parts[-2:])
 
 
-def says_of(function: Callable[..., Any], target: str) -> str:
+def docstring_of(function: Callable[..., Any], target: str) -> str:
     """Return the docstring of a function on one line, or ``target`` if there is none."""
     return " ".join((function.__doc__ or target).split())
 
@@ -66,26 +66,28 @@ def with_tests(peer: Peer, conformance: Conformance) -> Peer:
     return msgspec.structs.replace(peer, tests=tests)
 
 
-def described(target: str, says: str, module: ModuleType, promise: Promise) -> Peer:
+def peer_without_tests(
+    target: str, says: str, module: ModuleType, promise: Promise
+) -> Peer:
     """Return the record of an optimizer without test results."""
     rate = promise.batch / promise.examples
     bounds = list[float]()
     # neighbours for which epsilon is computed
-    usual = "add-remove" if promise.sampling == "poisson" else "replace-one"
+    usual_neighbours = "add-remove" if promise.sampling == "poisson" else "replace-one"
     if (
         promise.sampling != "epochs"
-        and promise.neighbours == usual
+        and promise.neighbours == usual_neighbours
         and promise.covariance is None
         and promise.memory is None
     ):
-        bounds_of_epsilon = epsilon(
+        epsilon_bounds = epsilon(
             promise.joint_multiplier,
             DELTA,
             steps=STEPS,
             rate=rate,
             sampling=promise.sampling,
         )
-        bounds = [bounds_of_epsilon.lower, bounds_of_epsilon.upper]
+        bounds = [epsilon_bounds.lower, epsilon_bounds.upper]
     promise_text = f"{promise.sampling}, rate {rate:.3g}, noise multiplier {promise.sigma:g}, {promise.neighbours}"
     return Peer(
         target=short_target(target),
@@ -99,7 +101,7 @@ def described(target: str, says: str, module: ModuleType, promise: Promise) -> P
 
 def versions_of(module: ModuleType) -> dict[str, str]:
     """Return versions of the loaded distributions that a module imports, also inside functions, except dpverify."""
-    version_of = {}
+    versions = {}
     distributions = packages_distributions()
     try:
         tree = ast.parse(inspect.getsource(module))
@@ -115,17 +117,17 @@ def versions_of(module: ModuleType) -> dict[str, str]:
         for alias in node.names
     }
     names |= {node.module or "" for node in imports if isinstance(node, ast.ImportFrom)}
-    names |= set(_imported_by_name(tree))
+    names |= set(_dynamic_imports(tree))
     # some wheels install a package of this name
-    tops = {name.partition(".")[0] for name in names} - {"tests"}
-    for top in tops & sys.modules.keys():
-        for distribution in distributions.get(top, []):
-            version_of[distribution] = version(distribution)
-    version_of.pop("dpverify", None)
-    return dict(sorted(version_of.items()))
+    packages = {name.partition(".")[0] for name in names} - {"tests"}
+    for package in packages & sys.modules.keys():
+        for distribution in distributions.get(package, []):
+            versions[distribution] = version(distribution)
+    versions.pop("dpverify", None)
+    return dict(sorted(versions.items()))
 
 
-def _imported_by_name(tree: ast.Module) -> Iterator[str]:
+def _dynamic_imports(tree: ast.Module) -> Iterator[str]:
     """Yield the names of modules imported by calls of ``import_module``."""
     for node in ast.walk(tree):
         match node:
@@ -135,12 +137,14 @@ def _imported_by_name(tree: ast.Module) -> Iterator[str]:
                 yield name
 
 
-def about(function: Callable[..., Any], module: ModuleType, target: str) -> str:
+def docstring_and_versions(
+    function: Callable[..., Any], module: ModuleType, target: str
+) -> str:
     """Return the docstring of a function and the versions of the libraries that its module imports."""
     versions = ", ".join(
         f"{name} {version}" for name, version in versions_of(module).items()
     )
-    return says_of(function, target) + (f" ({versions})" if versions else "")
+    return docstring_of(function, target) + (f" ({versions})" if versions else "")
 
 
 class RunSettings(NamedTuple):
@@ -155,9 +159,9 @@ class RunSettings(NamedTuple):
     versions: dict[str, dict[str, str]] = {}  # target -> library -> version
 
 
-def annotated(peer: Peer, target: str, module: ModuleType) -> Peer:
+def with_known_finding(peer: Peer, target: str, module: ModuleType) -> Peer:
     """Add the severity of a known finding and the library's documentation of it, both from the adapter."""
-    severity, documented = getattr(module, FINDINGS, {}).get(
+    severity, documented = getattr(module, FINDINGS_NAME, {}).get(
         target.rpartition(":")[2], ("", "")
     )
     if severity and severity not in SEVERITIES:
@@ -167,22 +171,22 @@ def annotated(peer: Peer, target: str, module: ModuleType) -> Peer:
     return msgspec.structs.replace(peer, severity=severity, documented=documented)
 
 
-def audited(target: str, module: ModuleType, result: AuditResult) -> Peer:
+def audited_peer(target: str, module: ModuleType, result: AuditResult) -> Peer:
     """Return the record of an optimizer with the result of its audit."""
     claim = result.claim
-    bound = f"epsilon is at least {result.epsilon:.4g} at delta = {result.bound.delta:g} ({result.n} outputs)"
+    finding = f"epsilon is at least {result.epsilon:.4g} at delta = {result.bound.delta:g} ({result.n} outputs)"
     limit = result.power.largest_epsilon if result.power else 0.0
     test = PeerTest(
         name="audit",
         passed=result.verdict != "refuted",
-        found=bound,
+        found=finding,
         sees=f"no epsilon above {float(limit):.3g}"
         if claim
         else "a lower bound, without a claim",
     )
     peer = Peer(
         target=short_target(target),
-        says=says_of(getattr(module, target.rpartition(":")[2]), target),
+        says=docstring_of(getattr(module, target.rpartition(":")[2]), target),
         promise=f"epsilon {claim.epsilon:g}, delta {claim.delta:g}"
         if claim
         else "nothing",
@@ -190,10 +194,12 @@ def audited(target: str, module: ModuleType, result: AuditResult) -> Peer:
         versions=versions_of(module),
         tests=[test],
     )
-    return annotated(peer, target, module)
+    return with_known_finding(peer, target, module)
 
 
-def seeded_runs(entries: list[CatalogueEntry], run: RunSettings) -> list[SeededRun]:
+def seeded_runs(
+    entries: list[CatalogueEntry], settings: RunSettings
+) -> list[SeededRun]:
     """Return the results of many seeds per target, with confidence limits of the rate of runs with a fault."""
     from dpverify.harness.statistics.effects import proportion_limits
 
@@ -201,15 +207,15 @@ def seeded_runs(entries: list[CatalogueEntry], run: RunSettings) -> list[SeededR
     for target in dict.fromkeys(entry.target for entry in entries):
         optimizers = [entry for entry in entries if entry.target == target]
         faults = sum(entry.found for entry in optimizers)
-        limits = proportion_limits(faults, run.seeds * len(optimizers), 0.05)
+        limits = proportion_limits(faults, settings.seeds * len(optimizers), 0.05)
         runs.append(
             SeededRun(
                 target=target,
-                versions=run.versions.get(target, {}),
+                versions=settings.versions.get(target, {}),
                 commit=commit(),
-                command=_seeds_command(target, run.seed, run.seeds),
-                seed=run.seed,
-                seeds=run.seeds,
+                command=_seeds_command(target, settings.seed, settings.seeds),
+                seed=settings.seed,
+                seeds=settings.seeds,
                 entries=optimizers,
                 limits=list(limits),
             )
@@ -218,60 +224,67 @@ def seeded_runs(entries: list[CatalogueEntry], run: RunSettings) -> list[SeededR
 
 
 def write_peers(
-    report: Path, peers: list[Peer], entries: list[CatalogueEntry], run: RunSettings
+    report: Path,
+    peers: list[Peer],
+    entries: list[CatalogueEntry],
+    settings: RunSettings,
 ) -> list[str]:
     """Record a run and return the written files. The report keeps the results of other targets.
 
     Runs on a graphics card and catalogues without other auditors are recorded separately. If the seeds of such a
     catalogue continue the recorded seeds, the results are merged.
     """
-    old = PEERS_PAGE.read(report)
+    stored_run = PEERS_PAGE.read(report)
     new_peers = [
-        msgspec.structs.replace(peer, command=run.command, commit=commit())
+        msgspec.structs.replace(peer, command=settings.command, commit=commit())
         for peer in peers
     ]
-    catalogue = old.catalogue if old else None
-    card = old.card if old else None
-    seeded = old.seeded if old else []
+    catalogue = stored_run.catalogue if stored_run else None
+    card = stored_run.card if stored_run else None
+    seeded = stored_run.seeded if stored_run else []
     command = (
-        run.command
-        + f" --seeds {run.seeds}"
-        + "".join(f" --beside {name}" for name in run.auditors)
+        settings.command
+        + f" --seeds {settings.seeds}"
+        + "".join(f" --beside {name}" for name in settings.auditors)
     )
-    if run.card:
+    if settings.card:
         card = CardRun(
-            card=run.card,
+            card=settings.card,
             commit=commit(),
-            seeds=run.seeds,
+            seeds=settings.seeds,
             command=command,
             peers=peers,
             entries=entries,
         )
         new_peers = []
-    elif entries and not run.auditors:
-        seeded = _with_new_seeds(seeded, seeded_runs(entries, run))
+    elif entries and not settings.auditors:
+        seeded = _with_new_seeds(seeded, seeded_runs(entries, settings))
     elif entries:
         catalogue = Catalogue(
             commit=commit(),
-            seed=run.seed,
-            seeds=run.seeds,
-            alpha=run.alpha,
+            seed=settings.seed,
+            seeds=settings.seeds,
+            alpha=settings.alpha,
             command=command,
-            auditors=run.auditors,
+            auditors=settings.auditors,
             entries=entries,
         )
-    if new_peers or old is None:
-        tested = {peer.target for peer in new_peers}
+    if new_peers or stored_run is None:
+        tested_targets = {peer.target for peer in new_peers}
         other_peers = (
-            [_dated(peer, old) for peer in old.peers if peer.target not in tested]
-            if old
+            [
+                _with_origin(peer, stored_run)
+                for peer in stored_run.peers
+                if peer.target not in tested_targets
+            ]
+            if stored_run
             else []
         )
         record = PeersRun(
             commit=commit(),
-            seed=run.seed,
-            alpha=run.alpha,
-            command=run.command,
+            seed=settings.seed,
+            alpha=settings.alpha,
+            command=settings.command,
             peers=[*other_peers, *new_peers],
             catalogue=catalogue,
             seeded=seeded,
@@ -279,12 +292,12 @@ def write_peers(
         )
     else:
         record = msgspec.structs.replace(
-            old, catalogue=catalogue, seeded=seeded, card=card
+            stored_run, catalogue=catalogue, seeded=seeded, card=card
         )
     return list(PEERS_PAGE.write(record, report))
 
 
-def _dated(peer: Peer, run: PeersRun) -> Peer:
+def _with_origin(peer: Peer, run: PeersRun) -> Peer:
     """Return a stored record with the command and commit of its run, to keep it in a later run."""
     return msgspec.structs.replace(
         peer, command=peer.command or run.command, commit=peer.commit or run.commit
@@ -298,64 +311,68 @@ def _with_new_seeds(stored: list[SeededRun], runs: list[SeededRun]) -> list[Seed
     stored run with smaller seeds, another commit and the same libraries is kept. Other stored runs of the target are
     replaced.
     """
-    new = {run.target: run for run in runs}
+    new_runs = {run.target: run for run in runs}
     unchanged = []
     for run in stored:
-        later = new.get(run.target)
-        if later is None or _is_earlier(run, later):
+        new_run = new_runs.get(run.target)
+        if new_run is None or _is_earlier(run, new_run):
             unchanged.append(run)
-        elif _is_continued(run, later):
-            new[run.target] = _joined(run, later)
-    return sorted([*unchanged, *new.values()], key=lambda run: (run.target, run.seed))
-
-
-def _is_earlier(run: SeededRun, later: SeededRun) -> bool:
-    """Test whether a stored run with the same libraries and another commit has only smaller seeds."""
-    return (
-        run.versions == later.versions
-        and run.commit != later.commit
-        and run.seed + run.seeds <= later.seed
+        elif _is_continued(run, new_run):
+            new_runs[run.target] = _joined_runs(run, new_run)
+    return sorted(
+        [*unchanged, *new_runs.values()], key=lambda run: (run.target, run.seed)
     )
 
 
-def _is_continued(run: SeededRun, later: SeededRun) -> bool:
-    same = [
-        run.target,
-        run.versions,
-        run.commit,
-        run.seed + run.seeds,
-        [entry.name for entry in run.entries],
+def _is_earlier(stored_run: SeededRun, new_run: SeededRun) -> bool:
+    """Test whether a stored run with the same libraries and another commit has only smaller seeds."""
+    return (
+        stored_run.versions == new_run.versions
+        and stored_run.commit != new_run.commit
+        and stored_run.seed + stored_run.seeds <= new_run.seed
+    )
+
+
+def _is_continued(stored_run: SeededRun, new_run: SeededRun) -> bool:
+    expected = [
+        stored_run.target,
+        stored_run.versions,
+        stored_run.commit,
+        stored_run.seed + stored_run.seeds,
+        [entry.name for entry in stored_run.entries],
     ]
-    return same == [
-        later.target,
-        later.versions,
-        later.commit,
-        later.seed,
-        [entry.name for entry in later.entries],
+    return expected == [
+        new_run.target,
+        new_run.versions,
+        new_run.commit,
+        new_run.seed,
+        [entry.name for entry in new_run.entries],
     ]
 
 
-def _joined(run: SeededRun, later: SeededRun) -> SeededRun:
+def _joined_runs(stored_run: SeededRun, new_run: SeededRun) -> SeededRun:
     from dpverify.harness.statistics.effects import proportion_limits
 
-    seeds = run.seeds + later.seeds
+    seeds = stored_run.seeds + new_run.seeds
     entries = [
         msgspec.structs.replace(
             entry,
-            found=entry.found + following.found,
-            by=entry.by if entry.found >= following.found else following.by,
-            untested=sorted({*entry.untested, *following.untested}),
-            seconds=(run.seeds * entry.seconds + later.seeds * following.seconds)
+            found=entry.found + new_entry.found,
+            by=entry.by if entry.found >= new_entry.found else new_entry.by,
+            untested=sorted({*entry.untested, *new_entry.untested}),
+            seconds=(
+                stored_run.seeds * entry.seconds + new_run.seeds * new_entry.seconds
+            )
             / seeds,
         )
-        for entry, following in zip(run.entries, later.entries, strict=True)
+        for entry, new_entry in zip(stored_run.entries, new_run.entries, strict=True)
     ]
     limits = proportion_limits(
         sum(entry.found for entry in entries), seeds * len(entries), 0.05
     )
     return msgspec.structs.replace(
-        run,
-        command=_seeds_command(run.target, run.seed, seeds),
+        stored_run,
+        command=_seeds_command(stored_run.target, stored_run.seed, seeds),
         seeds=seeds,
         entries=entries,
         limits=list(limits),

@@ -18,27 +18,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpverify.conform.replay.patches import overridden, renamed
+from dpverify.conform.replay.patches import replace_method, replace_object
 
 
 class Tape(np.random.Generator):
     """A generator that returns given normal numbers; all other numbers are drawn as usual.
 
-    Within `playing`, the normal numbers of all other generators and libraries come from the tape as well, in the order
-    of the requests.
+    Within `replay_normals`, the normal numbers of all other generators and libraries come from the tape as well, in
+    the order of the requests.
     """
 
     def __init__(self, numbers: Any) -> None:
         super().__init__(np.random.PCG64(0))
         self.numbers = np.asarray(numbers, dtype=float)
-        self.used = 0
+        self.position = 0
 
     def take(self, count: int) -> Any:
         """Return the next numbers, with zeros beyond the end of the tape."""
         numbers = np.zeros(count)
-        available = self.numbers[self.used : self.used + count]
+        available = self.numbers[self.position : self.position + count]
         numbers[: len(available)] = available
-        self.used += count
+        self.position += count
         return numbers
 
     def standard_normal(
@@ -81,7 +81,7 @@ class NoiseSources:
     """Sources of the random numbers of a step besides the given generator."""
 
     # seeded from the given generator before each step
-    shared: Sequence[GlobalGenerator] = ()
+    shared_generators: Sequence[GlobalGenerator] = ()
     system: Sequence[str] = ()
     is_seeded: bool = True  # the same state and seed give the same release
     is_replayable: bool = True  # the same state and tape give the same release
@@ -97,13 +97,13 @@ def global_generators() -> list[GlobalGenerator]:
     ]
     torch = sys.modules.get("torch")
     if torch is not None:
-        generators.append(_of_torch(torch))
+        generators.append(_torch_generator(torch))
         if torch.cuda.is_initialized():  # before, there are no generators
-            generators.append(_of_cuda(torch))
+            generators.append(_cuda_generators(torch))
     return generators
 
 
-def _of_torch(torch: Any) -> GlobalGenerator:
+def _torch_generator(torch: Any) -> GlobalGenerator:
     def state() -> bytes:  # equal states give equal bytes, unlike pickled tensors
         return bytes(torch.get_rng_state().numpy().tobytes())
 
@@ -113,7 +113,7 @@ def _of_torch(torch: Any) -> GlobalGenerator:
     return GlobalGenerator("torch", state, restore, torch.manual_seed)
 
 
-def _of_cuda(torch: Any) -> GlobalGenerator:
+def _cuda_generators(torch: Any) -> GlobalGenerator:
     """Return one object for the generators of all graphics cards."""
 
     def states() -> list[bytes]:
@@ -134,7 +134,7 @@ def _seed_numpy(seed: int) -> None:
 
 
 @contextmanager
-def global_generators_kept() -> Iterator[None]:
+def generators_restored() -> Iterator[None]:
     """Restore the states of the shared generators after the block."""
     states = [(generator, generator.state()) for generator in global_generators()]
     try:
@@ -146,7 +146,7 @@ def global_generators_kept() -> Iterator[None]:
 
 def used_generators(draw: Callable[[], object]) -> list[GlobalGenerator]:
     """Return the shared generators whose state a call changes."""
-    before = {
+    states_before_call = {
         generator.name: pickle.dumps(generator.state())
         for generator in global_generators()
     }
@@ -154,7 +154,7 @@ def used_generators(draw: Callable[[], object]) -> list[GlobalGenerator]:
     return [
         generator
         for generator in global_generators()
-        if before.get(generator.name) != pickle.dumps(generator.state())
+        if states_before_call.get(generator.name) != pickle.dumps(generator.state())
     ]
 
 
@@ -163,47 +163,47 @@ def system_randomness() -> Iterator[set[str]]:
     """Collect the names of functions that request random bytes from the operating system within the block."""
     callers = set[str]()
 
-    def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def watch_calls(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any) -> Any:
-            outside = set(callers)
+            outer_callers = set(callers)
             result = function(*args)
             callers.clear()  # drops the functions that this function called
-            callers.update({*outside, name})
+            callers.update({*outer_callers, name})
             return result
 
         return call
 
-    numpy_bits = vars(sys.modules["numpy.random.bit_generator"]).get("randbits")
+    numpy_randbits = vars(sys.modules["numpy.random.bit_generator"]).get("randbits")
     with ExitStack() as stack:
         stack.enter_context(
-            renamed(
+            replace_object(
                 os.urandom,
-                watched("os.urandom, secrets or random.SystemRandom", os.urandom),
+                watch_calls("os.urandom, secrets or random.SystemRandom", os.urandom),
             )
         )
-        if numpy_bits is not None:
+        if numpy_randbits is not None:
             stack.enter_context(
-                renamed(
-                    numpy_bits,
-                    watched("a generator of numpy without a seed", numpy_bits),
+                replace_object(
+                    numpy_randbits,
+                    watch_calls("a generator of numpy without a seed", numpy_randbits),
                 )
             )
         if (torch := sys.modules.get("torch")) is not None:
             seed = torch.Generator.seed
             name = "a generator of PyTorch with a seed of the operating system"
             stack.enter_context(
-                overridden(torch.Generator, "seed", watched(name, seed))
+                replace_method(torch.Generator, "seed", watch_calls(name, seed))
             )
         yield callers
 
 
 # up to this dimension, all directions are used, which suffices for any linear map
-MOST_KRYLOV_DIRECTIONS = 512
+MAX_KRYLOV_DIRECTIONS = 512
 # in larger dimensions; suffices for noise with at most this many different scales
 KRYLOV_DIRECTIONS = 24
 KRYLOV_ROUNDS = 4  # rounds of GMRES, each of which starts at the previous residual
-KRYLOV_SMALL = 1e-12  # a new direction below this fraction of its image is rounding
-KRYLOV_ENOUGH = 1e-14  # relative size of an accepted residual
+KRYLOV_BREAKDOWN = 1e-12  # a new direction below this fraction of its image is rounding
+KRYLOV_TOLERANCE = 1e-14  # relative size of an accepted residual
 
 
 def solve_noise(
@@ -216,58 +216,60 @@ def solve_noise(
     is not affine or not surjective, the result may release another vector; the caller must check this.
     """
     best = noise
-    left = target - released
+    residual = target - released
     directions = (
-        len(noise) if len(noise) <= MOST_KRYLOV_DIRECTIONS else KRYLOV_DIRECTIONS
+        len(noise) if len(noise) <= MAX_KRYLOV_DIRECTIONS else KRYLOV_DIRECTIONS
     )
-    enough = KRYLOV_ENOUGH * float(np.abs(target).max())
+    tolerance = KRYLOV_TOLERANCE * float(np.abs(target).max())
     for _ in range(KRYLOV_ROUNDS):
-        size = float(np.abs(left).max())
-        if size <= enough:
+        size = float(np.abs(residual).max())
+        if size <= tolerance:
             break
-        moved = best + _gmres(release, best, target - left, left, directions)
-        residual = target - release(moved)
-        if not np.abs(residual).max() < size:
+        candidate = best + _gmres(
+            release, best, target - residual, residual, directions
+        )
+        candidate_residual = target - release(candidate)
+        if not np.abs(candidate_residual).max() < size:
             break
-        best = moved
-        left = residual
+        best = candidate
+        residual = candidate_residual
     return best
 
 
 def _gmres(
-    release: Callable[[Any], Any], noise: Any, base: Any, left: Any, directions: int
+    release: Callable[[Any], Any], noise: Any, base: Any, residual: Any, directions: int
 ) -> Any:
-    """Return the noise change in ``directions`` Krylov directions that changes ``base`` most nearly by ``left``.
+    """Return the noise change in ``directions`` Krylov directions that changes ``base`` most nearly by ``residual``.
 
     Each direction is scaled to the typical norm of noise, so that its effect is not lost in rounding.
     """
-    length = math.sqrt(len(left))
-    size = float(np.linalg.norm(left))
-    basis = [left / size]
+    length = math.sqrt(len(residual))
+    size = float(np.linalg.norm(residual))
+    basis = [residual / size]
     columns = np.zeros((directions + 1, directions))
-    aim = np.zeros(directions + 1)
-    aim[0] = size
+    target = np.zeros(directions + 1)
+    target[0] = size
     weights: Any = np.zeros(0)
     for k in range(directions):
         image = (release(noise + length * basis[k]) - base) / length
         scale = float(np.linalg.norm(image))
         if not math.isfinite(scale):
-            return np.full_like(left, np.nan)
+            return np.full_like(residual, np.nan)
         for _ in range(2):  # the second pass removes rounding errors
             for row, vector in enumerate(basis):
-                part = float(vector @ image)
-                columns[row, k] += part
-                image = image - part * vector
+                component = float(vector @ image)
+                columns[row, k] += component
+                image = image - component * vector
         columns[k + 1, k] = float(np.linalg.norm(image))
-        weights = np.linalg.lstsq(columns[: k + 2, : k + 1], aim[: k + 2], rcond=None)[
-            0
-        ]
-        residual = float(
-            np.linalg.norm(columns[: k + 2, : k + 1] @ weights - aim[: k + 2])
+        weights = np.linalg.lstsq(
+            columns[: k + 2, : k + 1], target[: k + 2], rcond=None
+        )[0]
+        residual_norm = float(
+            np.linalg.norm(columns[: k + 2, : k + 1] @ weights - target[: k + 2])
         )
         if (
-            not columns[k + 1, k] > KRYLOV_SMALL * scale
-            or residual <= KRYLOV_ENOUGH * size
+            not columns[k + 1, k] > KRYLOV_BREAKDOWN * scale
+            or residual_norm <= KRYLOV_TOLERANCE * size
         ):
             break
         basis.append(image / columns[k + 1, k])

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from dpverify.conform.replay.generators import Tape
-from dpverify.conform.replay.patches import overridden, renamed
+from dpverify.conform.replay.patches import replace_method, replace_object
 
 
 @contextmanager
-def playing(tape: Tape) -> Iterator[None]:
+def replay_normals(tape: Tape) -> Iterator[None]:
     """Play a tape to all generators of numpy. Their `multivariate_normal` calls the replaced `standard_normal`."""
 
     def standard_normal(generator: Any, *args: Any, **options: Any) -> Any:
@@ -23,9 +23,13 @@ def playing(tape: Tape) -> Iterator[None]:
         return tape.normal(*args, **options)
 
     with ExitStack() as stack:
-        for kind in (np.random.Generator, np.random.RandomState):
-            stack.enter_context(overridden(kind, "standard_normal", standard_normal))
-            stack.enter_context(overridden(kind, "normal", normal))
-        stack.enter_context(renamed(np.random.standard_normal, tape.standard_normal))
-        stack.enter_context(renamed(np.random.normal, tape.normal))
+        for class_ in (np.random.Generator, np.random.RandomState):
+            stack.enter_context(
+                replace_method(class_, "standard_normal", standard_normal)
+            )
+            stack.enter_context(replace_method(class_, "normal", normal))
+        stack.enter_context(
+            replace_object(np.random.standard_normal, tape.standard_normal)
+        )
+        stack.enter_context(replace_object(np.random.normal, tape.normal))
         yield

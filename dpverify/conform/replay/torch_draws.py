@@ -11,12 +11,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from dpverify.conform.replay.generators import Tape
 
-STANDARD = (torch.ops.aten.randn, torch.ops.aten.randn_like)
-IN_PLACE = torch.ops.aten.normal_  # (tensor, mean, std)
-OF_PARAMETERS = torch.ops.aten.normal  # (mean, std)
+STANDARD_OPERATORS = (torch.ops.aten.randn, torch.ops.aten.randn_like)
+IN_PLACE_OPERATOR = torch.ops.aten.normal_  # (tensor, mean, std)
+PARAMETER_OPERATOR = torch.ops.aten.normal  # (mean, std)
 
 
-class _Playing(TorchDispatchMode):  # type: ignore[no-untyped-call]  # of its own subclass hook
+class _ReplayMode(TorchDispatchMode):  # type: ignore[no-untyped-call]  # of its own subclass hook
     """Replace the normal numbers that operators draw by those of a tape; their generators advance as usual."""
 
     def __init__(self, tape: Tape) -> None:
@@ -34,15 +34,15 @@ class _Playing(TorchDispatchMode):  # type: ignore[no-untyped-call]  # of its ow
         options = kwargs or {}
         result = func(*args, **options)
         operator = getattr(func, "overloadpacket", None)
-        if operator in STANDARD:
-            return self._replace(result, (), {})
-        if operator is IN_PLACE:
-            return self._replace(result, args[1:], options)
-        if operator is OF_PARAMETERS:
-            return self._replace(result, args, options)
+        if operator in STANDARD_OPERATORS:
+            return self._replace_numbers(result, (), {})
+        if operator is IN_PLACE_OPERATOR:
+            return self._replace_numbers(result, args[1:], options)
+        if operator is PARAMETER_OPERATOR:
+            return self._replace_numbers(result, args, options)
         return result
 
-    def _replace(
+    def _replace_numbers(
         self, result: torch.Tensor, parameters: Sequence[Any], options: dict[str, Any]
     ) -> torch.Tensor:
         mean = parameters[0] if parameters else options.get("mean", 0.0)
@@ -54,7 +54,7 @@ class _Playing(TorchDispatchMode):  # type: ignore[no-untyped-call]  # of its ow
 
 
 @contextmanager
-def playing(tape: Tape) -> Iterator[None]:
+def replay_normals(tape: Tape) -> Iterator[None]:
     """Play a tape to PyTorch operators, with and without an explicit generator."""
-    with _Playing(tape):
+    with _ReplayMode(tape):
         yield

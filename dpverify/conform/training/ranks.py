@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.conform.guarded import failed_call
+from dpverify.conform.guard import failed_call_test
 from dpverify.conform.promise import Promise
 from dpverify.conform.records import ConformanceTest
 from dpverify.conform.training.run import training_tests
-from dpverify.conform.training.runs import NAME, LocalRuns, Training, TrainingData
+from dpverify.conform.training.runs import TRAINING, LocalRuns, Training, TrainingData
 from dpverify.foreign import ForeignError, error_text, foreign_code
 from dpverify.processes import (
     SAFE_PATH,
@@ -31,7 +31,7 @@ from dpverify.processes import (
 )
 
 ROUNDING = 1e-5  # relative to the promised deviation
-GRACE = 1.0  # seconds in which a process must end after it closes its connection
+EXIT_SECONDS = 1.0  # seconds in which a process must end after it closes its connection
 HOST = "127.0.0.1"
 
 Load = Callable[[], Training]
@@ -56,7 +56,7 @@ def training_tests_on_ranks(
             yield from training_tests(runs, promise, seed, alpha, count)
             yield runs.agreement_test()
     except ForeignError as error:
-        yield failed_call("this training", error)
+        yield failed_call_test("this training", error)
 
 
 class RankedRuns:
@@ -70,9 +70,9 @@ class RankedRuns:
         self._folder = tempfile.TemporaryDirectory(prefix="dpverify-")
         self._processes: list[Any] = []
         self._pipes: list[Connection] = []
-        self._runs = 0
-        self._difference = 0.0
-        self._counts = ""
+        self._run_count = 0
+        self._largest_difference = 0.0
+        self._count_mismatch = ""
 
     def __enter__(self) -> RankedRuns:
         import multiprocessing
@@ -80,10 +80,10 @@ class RankedRuns:
         context = multiprocessing.get_context("spawn")
         try:
             for rank in range(self._ranks):
-                ours, theirs = context.Pipe()
+                parent_pipe, child_pipe = context.Pipe()
                 store = str(Path(self._folder.name) / "store")
                 arguments = (
-                    theirs,
+                    child_pipe,
                     rank,
                     self._ranks,
                     store,
@@ -96,9 +96,9 @@ class RankedRuns:
                         args=(os.environ.get(SAFE_PATH), _serve, arguments),
                     )
                     process.start()
-                theirs.close()
+                child_pipe.close()
                 self._processes.append(process)
-                self._pipes.append(ours)
+                self._pipes.append(parent_pipe)
             self._answers(START_SECONDS)
         except BaseException:
             self.close()
@@ -109,7 +109,7 @@ class RankedRuns:
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        at: TracebackType | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -131,40 +131,45 @@ class RankedRuns:
         answers = self._answers(self._limit)
         counts = [len(answer) for answer in answers]
         steps = min(counts)
-        self._runs += 1
+        self._run_count += 1
         if len(set(counts)) > 1:
-            self._counts = (
-                self._counts or f"{' and '.join(map(str, counts))} updates in one run"
+            self._count_mismatch = (
+                self._count_mismatch
+                or f"{' and '.join(map(str, counts))} updates in one run"
             )
         for answer in answers[1:]:
             differences = np.abs(answer[:steps] - answers[0][:steps])
-            self._difference = max(
-                self._difference, float(np.max(differences, initial=0.0))
+            self._largest_difference = max(
+                self._largest_difference, float(np.max(differences, initial=0.0))
             )
         return answers[0]
 
     def _answers(self, limit: float | None) -> list[Any]:
         """Return the answer of each rank; raise if a rank raises, ends or does not answer in time."""
         answers: dict[int, Any] = {}
-        since = time.monotonic()
+        start_time = time.monotonic()
         while len(answers) < self._ranks:
-            waiting = [
+            waiting_pipes = [
                 pipe for rank, pipe in enumerate(self._pipes) if rank not in answers
             ]
-            left = None if limit is None else max(0.0, since + limit - time.monotonic())
-            ready = wait(waiting, left)
-            if not ready:
-                late = ", ".join(
+            seconds = (
+                None
+                if limit is None
+                else max(0.0, start_time + limit - time.monotonic())
+            )
+            ready_pipes = wait(waiting_pipes, seconds)
+            if not ready_pipes:
+                ranks = ", ".join(
                     str(rank) for rank in range(self._ranks) if rank not in answers
                 )
-                if not self._runs and limit == START_SECONDS:
+                if not self._run_count and limit == START_SECONDS:
                     raise ProcessStartError(
-                        f"rank {late} did not start within {limit:g} s"
+                        f"rank {ranks} did not start within {limit:g} s"
                     )
                 raise ForeignError(
-                    f"{NAME} on rank {late}", f"did not return within {limit:g} s"
+                    f"{TRAINING} on rank {ranks}", f"did not return within {limit:g} s"
                 )
-            for pipe in ready:
+            for pipe in ready_pipes:
                 rank = self._pipes.index(pipe)  # type: ignore[arg-type]  # wait returns what it was given
                 try:
                     answers[rank] = self._answer(rank)
@@ -176,15 +181,15 @@ class RankedRuns:
         try:
             kind, value = self._pipes[rank].recv()
         except (EOFError, OSError):
-            self._processes[rank].join(GRACE)
-            raise self._ended(rank) from None
+            self._processes[rank].join(EXIT_SECONDS)
+            raise self._exit_error(rank) from None
         if kind == "error":
-            raise ForeignError(f"{NAME} on rank {rank}", value)
+            raise ForeignError(f"{TRAINING} on rank {rank}", value)
         return value
 
-    def _ended(self, rank: int) -> ForeignError:
-        how = f"ended its process with exit code {self._processes[rank].exitcode}"
-        return ForeignError(f"{NAME} on rank {rank}", how)
+    def _exit_error(self, rank: int) -> ForeignError:
+        reason = f"ended its process with exit code {self._processes[rank].exitcode}"
+        return ForeignError(f"{TRAINING} on rank {rank}", reason)
 
     def _cause(self, rank: int, error: ForeignError) -> ForeignError:
         """Return the error of ``rank`` or, if another rank has ended and thus caused it, the error that it ended."""
@@ -193,22 +198,26 @@ class RankedRuns:
             for number, process in enumerate(self._processes)
             if number != rank
         }
-        ended = wait([*other_ranks], GRACE) if self._processes[rank].is_alive() else []
+        exits = (
+            wait([*other_ranks], EXIT_SECONDS)
+            if self._processes[rank].is_alive()
+            else []
+        )
         return (
-            self._ended(min(other_ranks[sentinel] for sentinel in ended))
-            if ended
+            self._exit_error(min(other_ranks[sentinel] for sentinel in exits))
+            if exits
             else error
         )
 
     def agreement_test(self) -> ConformanceTest:
         """Test whether all ranks release the same updates."""
-        relative = self._difference / self._promise.deviation
+        relative = self._largest_difference / self._promise.deviation
         finding = f"updates of {self._ranks} ranks differ by at most {relative:.3g} promised deviations"
-        if self._counts:
-            finding += f"; the ranks yield {self._counts}"
+        if self._count_mismatch:
+            finding += f"; the ranks yield {self._count_mismatch}"
         sees = f"ranks whose updates differ by more than {ROUNDING:g} promised deviations, or in number"
         return ConformanceTest(
-            "ranks", relative <= ROUNDING and not self._counts, finding, sees
+            "ranks", relative <= ROUNDING and not self._count_mismatch, finding, sees
         )
 
 
@@ -230,7 +239,7 @@ def _serve(
             "gloo", init_method=f"file://{store}", rank=rank, world_size=ranks
         )
         with foreign_code("import"):
-            make = pickle.loads(load)()
+            training = pickle.loads(load)()
     except Exception as error:  # noqa: BLE001  the parent raises it
         pipe.send(
             (
@@ -242,7 +251,7 @@ def _serve(
         )
         return
     pipe.send(("ready", None))
-    runs = LocalRuns(make, promise)
+    runs = LocalRuns(training, promise)
     while True:
         try:
             data, seed = pipe.recv()

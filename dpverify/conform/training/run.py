@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from dpverify.apart import check_timeout, packed, run_apart, unpacked
-from dpverify.conform.guarded import judged
-from dpverify.conform.noise.law import chance_repeats, chance_words, law_tests
-from dpverify.conform.noise.runs import MEAN, SCALE, _mean, scale_test
+from dpverify.conform.guard import guarded_tests
+from dpverify.conform.noise.law import chance_repeats, chance_repeats_text, law_tests
+from dpverify.conform.noise.runs import MEAN_NAME, SCALE_NAME, mean_test, scale_test
 from dpverify.conform.promise import Promise
-from dpverify.conform.records import Conformance, ConformanceTest, not_tested
+from dpverify.conform.records import Conformance, ConformanceTest, untested_result
 from dpverify.conform.run import check_options
 from dpverify.conform.sampling import sampling_tests
 from dpverify.conform.training.contributions import (
@@ -25,22 +25,22 @@ from dpverify.conform.training.contributions import (
     equal_contributions_test,
 )
 from dpverify.conform.training.runs import (
-    CODE,
+    CODE_NORM,
     CountedRuns,
     LocalRuns,
     RunPool,
     Runs,
     Training,
-    data_with,
+    derived_seed,
     pool_of,
-    seed_of,
+    training_data,
 )
 from dpverify.conform.training.sizes import largest_size, size_tests, steps_test
 from dpverify.foreign import originals_watched
 
 # decimals in which noise is compared, because differences of weights are rounded
 NOISE_DIGITS = 4
-NOISE_PARTS = 6  # number of tests that share the level
+NOISE_LEVEL_PARTS = 6  # number of tests that share the level
 
 
 def noise_tests(
@@ -50,37 +50,39 @@ def noise_tests(
     steps = min(pool.fewest_steps, promise.steps)
     noise = pool.noise(steps)
     x = noise / promise.deviation
-    yield _fresh_test(noise, np.round(x, NOISE_DIGITS))
-    part = alpha / NOISE_PARTS
-    where = (
+    yield _fresh_numbers_test(noise, np.round(x, NOISE_DIGITS))
+    level = alpha / NOISE_LEVEL_PARTS
+    steps_text = (
         f"steps 1 to {steps}"
         if steps == promise.steps
         else f"steps 1 to {steps} of {promise.steps}"
     )
-    mean = _mean(x, part)
-    scale = scale_test(SCALE, x, part, promise.dtype)
+    mean = mean_test(x, level)
+    scale = scale_test(SCALE_NAME, x, level, promise.dtype)
     if (
         not scale.passed
-        and scale_test(SCALE, x - x.mean(axis=0), part, promise.dtype).passed
+        and scale_test(SCALE_NAME, x - x.mean(axis=0), level, promise.dtype).passed
     ):
-        scale = replace(scale, because=MEAN)
-    elif not mean.passed and _mean(x / (x.std() or 1.0), part).passed:
-        mean = replace(mean, because=SCALE)
-    yield replace(scale, found=f"{scale.found}; {where}")
+        scale = replace(scale, because=MEAN_NAME)
+    elif not mean.passed and mean_test(x / (x.std() or 1.0), level).passed:
+        mean = replace(mean, because=SCALE_NAME)
+    yield replace(scale, found=f"{scale.found}; {steps_text}")
     yield mean
-    because = MEAN if scale.because or scale.passed else SCALE
+    because = MEAN_NAME if scale.because or scale.passed else SCALE_NAME
     centred = x - x.mean(axis=0)
     # tests that still fail have another cause
-    plain_noise = centred / (centred.std() or 1.0)
-    for result, plain in zip(
-        law_tests(x, promise, part), law_tests(plain_noise, promise, part), strict=True
+    standardized = centred / (centred.std() or 1.0)
+    for result, recheck in zip(
+        law_tests(x, promise, level),
+        law_tests(standardized, promise, level),
+        strict=True,
     ):
-        yield replace(result, because=because if plain.passed else "")
+        yield replace(result, because=because if recheck.passed else "")
 
 
-def _fresh_test(noise: Any, rounded: Any) -> ConformanceTest:
+def _fresh_numbers_test(noise: Any, rounded_noise: Any) -> ConformanceTest:
     """Test that no update recurs in another step or run, and that every number has noise."""
-    updates = rounded.reshape(-1, rounded.shape[2])
+    updates = rounded_noise.reshape(-1, rounded_noise.shape[2])
     is_repeated = len(updates) - len(np.unique(updates, axis=0)) > chance_repeats(
         len(updates)
     )
@@ -94,7 +96,7 @@ def _fresh_test(noise: Any, rounded: Any) -> ConformanceTest:
     elif is_repeated:
         finding = "the same noise is used more than once"
     passed = not is_repeated and not len(silent_numbers)
-    chance = chance_words(len(updates))
+    chance = chance_repeats_text(len(updates))
     sees = f"noise that is used again, in another step or run, and numbers or updates without noise{chance}"
     return ConformanceTest("fresh numbers", passed, finding, sees)
 
@@ -106,29 +108,29 @@ def has_last_batch(promise: Promise) -> bool:
 
 def last_batch_test(pool: RunPool, promise: Promise) -> ConformanceTest:
     """Test whether each epoch ends with a batch of the remaining records."""
-    left = promise.examples % promise.batch
-    epoch = -(-promise.examples // promise.batch)
+    remaining_records = promise.examples % promise.batch
+    epoch_steps = -(-promise.examples // promise.batch)
     sizes = pool.members(promise.steps).sum(axis=2)
-    last = np.arange(1, promise.steps + 1) % epoch == 0
-    expected = np.where(last, left, promise.batch)
-    wrong = np.argwhere(sizes != expected)
-    finding = f"epochs of {epoch - 1} batches of {promise.batch} and one of {left}"
-    if len(wrong):
-        run, step = wrong[0]
+    is_last = np.arange(1, promise.steps + 1) % epoch_steps == 0
+    expected = np.where(is_last, remaining_records, promise.batch)
+    mismatches = np.argwhere(sizes != expected)
+    finding = f"epochs of {epoch_steps - 1} batches of {promise.batch} and one of {remaining_records}"
+    if len(mismatches):
+        run, step = mismatches[0]
         finding = f"the batch of step {step + 1} has {sizes[run, step]} records, {expected[step]} are promised"
     return ConformanceTest(
         "last batch",
-        not len(wrong),
+        not len(mismatches),
         finding,
         "a last batch that is dropped, filled up or cut",
     )
 
 
 RUNS = 200  # pairs of runs whose batches and noise are tested
-LEAST_RUNS = 50
-MOST_EXAMPLES = 2000  # each example has its own coordinate
-MOST_RANKS = 4
-PARTS = 3  # number of kinds of tests that share the level
+MIN_RUNS = 50
+MAX_EXAMPLES = 2000  # each example has its own coordinate
+MAX_RANKS = 4
+LEVEL_PARTS = 3  # number of kinds of tests that share the level
 
 
 def conformance_of_training(
@@ -212,7 +214,7 @@ def conformance_of_training(
     """
     check_training_options(promise, seed, alpha, count, ranks)
     check_timeout(timeout)
-    load = partial(_itself, make)
+    load = partial(_identity, make)
     if timeout == 0.0 or ranks > 1:
         if ranks > 1:
             packed("training", make)
@@ -224,8 +226,8 @@ def conformance_of_training(
             )
         )
     data = packed("training", (make, promise))
-    tests = run_apart(timeout, _tests_apart, data, seed, alpha, count)
-    return Conformance(list(judged("this training", tests)))
+    tests = run_apart(timeout, _tests_in_separate_process, data, seed, alpha, count)
+    return Conformance(list(guarded_tests("this training", tests)))
 
 
 def all_training_tests(
@@ -246,11 +248,11 @@ def all_training_tests(
     return training_tests_on_ranks(load, promise, ranks, limit, seed, alpha, count)
 
 
-def _itself(make: Training) -> Training:
+def _identity(make: Training) -> Training:
     return make
 
 
-def _tests_apart(
+def _tests_in_separate_process(
     data: bytes, seed: int, alpha: float, count: int
 ) -> Iterator[ConformanceTest]:
     make, promise = unpacked("training", data)
@@ -262,13 +264,13 @@ def check_training_options(
 ) -> None:
     """Raise ValueError for options out of range and for promises that trainings cannot be tested for."""
     check_options(seed, alpha, 0)
-    if count < LEAST_RUNS:
-        raise ValueError(f"count must be at least {LEAST_RUNS}, got count={count}.")
-    if not 1 <= ranks <= MOST_RANKS:
-        raise ValueError(f"ranks must be 1 to {MOST_RANKS}, got ranks={ranks}.")
-    if promise.examples > MOST_EXAMPLES:
+    if count < MIN_RUNS:
+        raise ValueError(f"count must be at least {MIN_RUNS}, got count={count}.")
+    if not 1 <= ranks <= MAX_RANKS:
+        raise ValueError(f"ranks must be 1 to {MAX_RANKS}, got ranks={ranks}.")
+    if promise.examples > MAX_EXAMPLES:
         raise ValueError(
-            f"examples must be at most {MOST_EXAMPLES} for a training, got examples={promise.examples}."
+            f"examples must be at most {MAX_EXAMPLES} for a training, got examples={promise.examples}."
         )
     for name in ("covariance", "memory", "clip_schedule", "statistic"):
         if getattr(promise, name) is not None:
@@ -291,56 +293,65 @@ def training_tests(
     """Yield all tests in turn, at total level ``alpha``."""
     counted = CountedRuns(runs)
     with originals_watched():
-        yield from judged("this training", _tests(counted, promise, seed, alpha, count))
-    finding = f"each of {counted.count} updates is finite"
-    if counted.not_finite:
-        finding = f"{counted.not_finite} of {counted.count} updates are not finite; the first is {counted.first}"
+        yield from guarded_tests(
+            "this training", _all_tests(counted, promise, seed, alpha, count)
+        )
+    finding = f"each of {counted.update_count} updates is finite"
+    if counted.non_finite_count:
+        finding = (
+            f"{counted.non_finite_count} of {counted.update_count} updates are not finite; "
+            f"the first is {counted.first_non_finite}"
+        )
     sees = "NaN and infinite numbers in any update that these tests saw"
-    yield ConformanceTest("finite numbers", not counted.not_finite, finding, sees)
+    yield ConformanceTest("finite numbers", not counted.non_finite_count, finding, sees)
 
 
-def _tests(
+def _all_tests(
     runs: Runs, promise: Promise, seed: int, alpha: float, count: int
 ) -> Iterator[ConformanceTest]:
     dimension = largest_size(promise)
-    same = _generator_test(runs, promise, dimension, seed)
-    yield same
+    generator_result = _generator_test(runs, promise, dimension, seed)
+    yield generator_result
     pool = pool_of(runs, promise, promise.examples, dimension, seed, count)
-    part = alpha / PARTS
-    steps = steps_test(pool, promise)
-    yield steps
+    family_alpha = alpha / LEVEL_PARTS
+    steps_result = steps_test(pool, promise)
+    yield steps_result
     if not pool.fewest_steps:
         return
-    if same.passed:
+    if generator_result.passed:
         yield from contribution_tests(runs, promise, dimension, seed, pool)
         yield equal_contributions_test(pool)
-        yield from size_tests(runs, promise, pool, dimension, part, seed)
-        if steps.passed:
-            yield from sampling_tests(pool.batches(), promise, part, seed, count)
+        yield from size_tests(runs, promise, pool, dimension, family_alpha, seed)
+        if steps_result.passed:
+            yield from sampling_tests(
+                pool.batches(), promise, family_alpha, seed, count
+            )
             if has_last_batch(promise):
                 yield last_batch_test(pool, promise)
         else:
-            yield not_tested("batches", "the number of updates is not the promised one")
+            yield untested_result(
+                "batches", "the number of updates is not the promised one"
+            )
     else:
         for name in ("sensitivity", "number of records", "batches"):
-            yield not_tested(name, "no two runs have equal noise and batches")
-    yield from noise_tests(pool, promise, part)
+            yield untested_result(name, "no two runs have equal noise and batches")
+    yield from noise_tests(pool, promise, family_alpha)
 
 
 def _generator_test(
     runs: Runs, promise: Promise, dimension: int, seed: int
 ) -> ConformanceTest:
     """Test whether two runs with the same seed and data are equal; most other tests compare such runs."""
-    data = data_with(np.eye(promise.examples, dimension) * CODE * promise.clip)
-    first = runs.updates(data, seed_of(seed, 0))
-    second = runs.updates(data, seed_of(seed, 0))
-    same = np.array_equal(first, second)
+    data = training_data(np.eye(promise.examples, dimension) * CODE_NORM * promise.clip)
+    first = runs.updates(data, derived_seed(seed, 0))
+    second = runs.updates(data, derived_seed(seed, 0))
+    are_equal = np.array_equal(first, second)
     finding = (
         "the same seed gives the same updates"
-        if same
+        if are_equal
         else "the same seed gives different updates"
     )
-    if not same:
+    if not are_equal:
         finding += "; only noise is tested"
     sees = "batches or noise that do not come from the seed"
-    return ConformanceTest("generator", same, finding, sees)
+    return ConformanceTest("generator", are_equal, finding, sees)

@@ -13,9 +13,9 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from dpverify.conform.guarded import on_host
+from dpverify.conform.guard import to_numpy
 from dpverify.conform.promise import Promise
-from dpverify.conform.replay.generators import global_generators, global_generators_kept
+from dpverify.conform.replay.generators import generators_restored, global_generators
 from dpverify.foreign import ForeignError, foreign_code
 
 Model: TypeAlias = Literal["linear", "sequence", "convolution"]
@@ -143,24 +143,29 @@ class TrainingData:
         return build_data(self, dtype)
 
 
-def data_with(
+def training_data(
     gradients: Any, model: Model = "linear", hidden: Any = 0.0
 ) -> TrainingData:
     """Return data with these gradients.
 
     ``hidden`` is added to both positions of a sequence or convolution. It cancels and does not change the gradients.
     """
-    g = np.asarray(gradients, dtype=float)
+    flat_gradients = np.asarray(gradients, dtype=float)
     if model == "linear":
-        return TrainingData(g.copy())
-    hidden = np.broadcast_to(np.asarray(hidden, dtype=float), g.shape)
+        return TrainingData(flat_gradients.copy())
+    hidden = np.broadcast_to(np.asarray(hidden, dtype=float), flat_gradients.shape)
     if model == "sequence":
-        return TrainingData(np.stack([g + hidden, hidden], axis=1), model)
-    kernels = g.reshape(len(g), -1, KERNEL)
-    middle = hidden.reshape(kernels.shape)[:, :, 0]
+        return TrainingData(np.stack([flat_gradients + hidden, hidden], axis=1), model)
+    kernels = flat_gradients.reshape(len(flat_gradients), -1, KERNEL)
+    hidden_kernel = hidden.reshape(kernels.shape)[:, :, 0]
     return TrainingData(
         np.stack(
-            [kernels[:, :, 0] + middle, middle, middle - kernels[:, :, 1]], axis=2
+            [
+                kernels[:, :, 0] + hidden_kernel,
+                hidden_kernel,
+                hidden_kernel - kernels[:, :, 1],
+            ],
+            axis=2,
         ),
         model,
     )
@@ -168,9 +173,9 @@ def data_with(
 
 Training: TypeAlias = Callable[[TrainingData, int], Iterable[Any]]
 
-NAME = "training"
-TORCH = "torch"
-SEEDS = 2**31 - 1
+TRAINING = "training"
+TORCH_NAME = "torch"
+SEED_LIMIT = 2**31 - 1
 
 
 class Runs(Protocol):
@@ -186,33 +191,33 @@ class LocalRuns:
     def __init__(self, make: Training, promise: Promise) -> None:
         self._make = make
         # detects a wrong number of updates, even an infinite one
-        self._most = promise.steps + 1
+        self._max_updates = promise.steps + 1
 
     def updates(self, data: TrainingData, seed: int) -> Any:
         """Return the updates of a run, at most one more than promised."""
-        loaded = TORCH in sys.modules
+        was_torch_loaded = TORCH_NAME in sys.modules
         updates = self._run(data, seed)
         # the training imported torch, whose generator was not seeded
-        if TORCH in sys.modules and not loaded:
+        if TORCH_NAME in sys.modules and not was_torch_loaded:
             updates = self._run(data, seed)
         return updates
 
     def _run(self, data: TrainingData, seed: int) -> Any:
-        with global_generators_kept():
+        with generators_restored():
             for generator in global_generators():
                 generator.seed(seed)
-            with foreign_code(NAME):
+            with foreign_code(TRAINING):
                 updates = iter(
                     self._make(TrainingData(data.inputs.copy(), data.model), seed)
                 )
             rows: list[Any] = []
-            while len(rows) < self._most:
-                with foreign_code(NAME):
-                    following = [flat(update) for update in islice(updates, 1)]
-                if not following:
+            while len(rows) < self._max_updates:
+                with foreign_code(TRAINING):
+                    next_updates = [flat_row(update) for update in islice(updates, 1)]
+                if not next_updates:
                     break
-                rows += following
-        return checked(rows, data)
+                rows += next_updates
+        return checked_updates(rows, data)
 
 
 class CountedRuns:
@@ -220,22 +225,23 @@ class CountedRuns:
 
     def __init__(self, runs: Runs) -> None:
         self._runs = runs
-        self.count = 0
-        self.not_finite = 0
-        self.first = ""
+        self.update_count = 0
+        self.non_finite_count = 0
+        self.first_non_finite = ""
 
     def updates(self, data: TrainingData, seed: int) -> Any:
         """Return the updates of a run, with 0 in place of numbers that are not finite."""
         updates = self._runs.updates(data, seed)
-        bad = ~np.isfinite(updates)
-        self.count += len(updates)
-        if bad.any():
-            rows = np.flatnonzero(bad.any(axis=1))
-            self.not_finite += len(rows)
-            self.first = (
-                self.first or f"update {rows[0] + 1} of a run on {len(data)} records"
+        is_non_finite = ~np.isfinite(updates)
+        self.update_count += len(updates)
+        if is_non_finite.any():
+            rows = np.flatnonzero(is_non_finite.any(axis=1))
+            self.non_finite_count += len(rows)
+            self.first_non_finite = (
+                self.first_non_finite
+                or f"update {rows[0] + 1} of a run on {len(data)} records"
             )
-        return np.where(bad, 0.0, updates)
+        return np.where(is_non_finite, 0.0, updates)
 
 
 class Pair(NamedTuple):
@@ -254,44 +260,44 @@ def pair_of_runs(
     runs: Runs, first: TrainingData, second: TrainingData, seed: int
 ) -> Pair:
     """Run the training on two data sets with the same seed and return both runs."""
-    left = runs.updates(first, seed)
-    right = runs.updates(second, seed)
-    steps = min(len(left), len(right))
-    return Pair(left[:steps], right[:steps])
+    first_updates = runs.updates(first, seed)
+    second_updates = runs.updates(second, seed)
+    steps = min(len(first_updates), len(second_updates))
+    return Pair(first_updates[:steps], second_updates[:steps])
 
 
-def flat(update: Any) -> Any:
+def flat_row(update: Any) -> Any:
     """Return a copy of an update, or of a list of its parts, as one float64 row."""
     if isinstance(update, (list, tuple)):
-        parts = [flat(part) for part in update]
+        parts = [flat_row(part) for part in update]
         return np.concatenate(parts) if parts else np.zeros(0)
-    return np.array(on_host(update), dtype=float).reshape(-1)
+    return np.array(to_numpy(update), dtype=float).reshape(-1)
 
 
-def checked(rows: list[Any], data: TrainingData) -> Any:
+def checked_updates(rows: list[Any], data: TrainingData) -> Any:
     """Return updates as one array; raise ForeignError if they have too few or different numbers of entries."""
-    least = data.dimension
+    dimension = data.dimension
     if not rows:
-        return np.zeros((0, least))
+        return np.zeros((0, dimension))
     for step, row in enumerate(rows):
-        if len(row) < least or len(row) != len(rows[0]):
-            rule = f"must have at least {least} numbers, one per weight, always as many"
+        if len(row) < dimension or len(row) != len(rows[0]):
+            rule = f"must have at least {dimension} numbers, one per weight, always as many"
             raise ForeignError(
-                NAME, f"yields update {step + 1} of {len(row)} numbers; it {rule}"
+                TRAINING, f"yields update {step + 1} of {len(row)} numbers; it {rule}"
             )
     return np.array(rows)
 
 
-def seed_of(seed: int, *place: int) -> int:
-    """Return a seed derived from ``seed`` and ``place``."""
-    return int(np.random.default_rng([seed, *place]).integers(SEEDS))
+def derived_seed(seed: int, *key: int) -> int:
+    """Return a seed derived from ``seed`` and ``key``."""
+    return int(np.random.default_rng([seed, *key]).integers(SEED_LIMIT))
 
 
 # norm, in clip lengths, of the unclipped gradients that identify the records of a batch
-CODE = 0.5
+CODE_NORM = 0.5
 # a record with more than this fraction of the
 # promised contribution counts as in the batch
-LEAST_SHARE = 0.05
+MIN_SHARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -306,7 +312,7 @@ class DecodedRun:
     @property
     def members(self) -> Any:
         """Mask of the records in each batch; axes: step, record."""
-        return self.shares > LEAST_SHARE
+        return self.shares > MIN_SHARE
 
 
 @dataclass(frozen=True)
@@ -341,13 +347,13 @@ class RunPool:
 
     def batches(self) -> Any:
         """Return a function for the sampling tests that returns the batches of the next run at each call."""
-        order = iter([*self.runs, *self.runs])
+        runs = iter([*self.runs, *self.runs])
 
         def batches(
             examples: int, steps: int, rng: np.random.Generator
         ) -> Iterable[Any]:
             del examples, rng
-            run = next(order)
+            run = next(runs)
             return (np.flatnonzero(row) for row in run.members[:steps])
 
         return batches
@@ -362,13 +368,13 @@ def decoded_runs(
     model: Model = "linear",
 ) -> Iterator[DecodedRun]:
     """Run the training with each seed twice: with gradients of 0, and with gradients that identify the batches."""
-    code = np.eye(records, dimension) * CODE * promise.clip
-    unit = CODE * promise.clip / promise.divisor
-    coded = data_with(code, model)
-    silent = data_with(np.zeros_like(code), model)
+    gradients = np.eye(records, dimension) * CODE_NORM * promise.clip
+    unit_change = CODE_NORM * promise.clip / promise.divisor
+    coded_data = training_data(gradients, model)
+    zero_data = training_data(np.zeros_like(gradients), model)
     for seed in seeds:
-        pair = pair_of_runs(runs, coded, silent, seed)
-        shares = np.abs(pair.difference[:, :records]) / unit
+        pair = pair_of_runs(runs, coded_data, zero_data, seed)
+        shares = np.abs(pair.difference[:, :records]) / unit_change
         yield DecodedRun(seed, pair.second, shares, len(pair.second))
 
 
@@ -376,7 +382,7 @@ def pool_of(
     runs: Runs, promise: Promise, records: int, dimension: int, seed: int, count: int
 ) -> RunPool:
     """Return ``count`` decoded runs on data sets of this size."""
-    seeds = [seed_of(seed, records, run) for run in range(count)]
+    seeds = [derived_seed(seed, records, run) for run in range(count)]
     return RunPool(
         records, list(decoded_runs(runs, promise, records, dimension, seeds))
     )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from dpverify.conform.coverage import ranges
+from dpverify.conform.coverage import format_ranges
 from dpverify.conform.noise import scale_test
 from dpverify.conform.promise import Promise
 from dpverify.conform.records import ConformanceTest
@@ -20,9 +20,9 @@ from dpverify.conform.training.runs import RunPool, Runs, pool_of
 # suffice, since steps and divisor are exact
 NEAR_RUNS = 2
 # expected batch size of the smallest data set, so that many batches are empty
-FEW_BATCH = 1
+SMALL_BATCH = 1
 ROUNDING = 1e-4  # relative tolerance, as in the sensitivity tests
-PUBLIC = "with these neighbours the number of records is public"
+PUBLIC_TEXT = "with these neighbours the number of records is public"
 
 
 def record_sizes(promise: Promise) -> list[int]:
@@ -36,7 +36,7 @@ def record_sizes(promise: Promise) -> list[int]:
 
 def few_records(promise: Promise) -> int:
     """Return the size of a data set whose batches are often empty."""
-    return max(2, round(FEW_BATCH * promise.examples / promise.batch))
+    return max(2, round(SMALL_BATCH * promise.examples / promise.batch))
 
 
 def largest_size(promise: Promise) -> int:
@@ -58,42 +58,45 @@ def size_tests(
         neighbour_pool = pool_of(
             runs, promise, promise.examples - 1, dimension, seed, NEAR_RUNS
         )
-        finding = (
-            f"{_facts(pool, promise)}; {_facts(neighbour_pool, promise)}; {PUBLIC}"
-        )
+        finding = f"{_divisor_text(pool, promise)}; {_divisor_text(neighbour_pool, promise)}; {PUBLIC_TEXT}"
         yield ConformanceTest(
             "number of records", True, finding, "nothing: differences are only stated"
         )
         return
-    half = promise.examples // 2
-    few = few_records(promise)
-    near = [
+    half_size = promise.examples // 2
+    small_size = few_records(promise)
+    near_sizes = [
         size
         for size in record_sizes(promise)
-        if size not in (promise.examples, half, few)
+        if size not in (promise.examples, half_size, small_size)
     ]
-    far = len(pool.runs)
+    run_count = len(pool.runs)
     pools = [
         pool,
-        *(pool_of(runs, promise, size, dimension, seed, NEAR_RUNS) for size in near),
+        *(
+            pool_of(runs, promise, size, dimension, seed, NEAR_RUNS)
+            for size in near_sizes
+        ),
     ]
-    distant = [
-        pool_of(runs, promise, size, dimension, seed, far)
-        for size in sorted({half, few})
+    distant_pools = [
+        pool_of(runs, promise, size, dimension, seed, run_count)
+        for size in sorted({half_size, small_size})
     ]
-    yield _steps_test([*pools, *distant], promise)
-    yield _divisor_test([*pools, *distant], promise)
-    part = alpha / (2 * len(distant) + 3)
-    distant = [sized_pool for sized_pool in distant if sized_pool.fewest_steps]
-    for sized_pool in [pool, *distant]:
-        yield _rate_test(sized_pool, promise, part)
-    for sized_pool in distant:
+    yield _steps_test([*pools, *distant_pools], promise)
+    yield _divisor_test([*pools, *distant_pools], promise)
+    level = alpha / (2 * len(distant_pools) + 3)
+    distant_pools = [
+        sized_pool for sized_pool in distant_pools if sized_pool.fewest_steps
+    ]
+    for sized_pool in [pool, *distant_pools]:
+        yield _rate_test(sized_pool, promise, level)
+    for sized_pool in distant_pools:
         name = f"number of records and noise, {sized_pool.records} records"
         yield scale_test(
-            name, sized_pool.noise(sized_pool.fewest_steps) / promise.deviation, part
+            name, sized_pool.noise(sized_pool.fewest_steps) / promise.deviation, level
         )
-    if distant:
-        yield _empty_test(distant[0], promise, 2 * part)
+    if distant_pools:
+        yield _empty_test(distant_pools[0], promise, 2 * level)
 
 
 def divisor_of(pool: RunPool, promise: Promise) -> float:
@@ -102,40 +105,43 @@ def divisor_of(pool: RunPool, promise: Promise) -> float:
     return promise.divisor / float(np.median(shares)) if len(shares) else math.inf
 
 
-def _facts(pool: RunPool, promise: Promise) -> str:
-    return f"{pool.records} records: {ranges(pool.step_counts)} updates, divisor {divisor_of(pool, promise):.6g}"
+def _divisor_text(pool: RunPool, promise: Promise) -> str:
+    return f"{pool.records} records: {format_ranges(pool.step_counts)} updates, divisor {divisor_of(pool, promise):.6g}"
 
 
 def _steps_test(pools: Sequence[RunPool], promise: Promise) -> ConformanceTest:
-    wrong = [pool for pool in pools if pool.step_counts != [promise.steps]]
-    finding = f"{promise.steps} updates with {_sizes(pools)} records"
-    if wrong:
+    wrong_pools = [pool for pool in pools if pool.step_counts != [promise.steps]]
+    finding = f"{promise.steps} updates with {_sizes_text(pools)} records"
+    if wrong_pools:
         counts_text = ", ".join(
-            f"{pool.records} records: {_counts(pool, promise)}" for pool in wrong
+            f"{pool.records} records: {_step_counts_text(pool, promise)}"
+            for pool in wrong_pools
         )
         finding = f"the number of updates depends on the data ({counts_text}; {promise.steps} promised), "
         finding += "and everybody sees it"
     sees = "a number of updates that depends on the number of records, or on the batches that are drawn"
-    return ConformanceTest("number of records and steps", not wrong, finding, sees)
+    return ConformanceTest(
+        "number of records and steps", not wrong_pools, finding, sees
+    )
 
 
 def steps_test(pool: RunPool, promise: Promise) -> ConformanceTest:
     """Test whether all runs have the promised number of updates."""
-    right = pool.step_counts == [promise.steps]
+    is_promised = pool.step_counts == [promise.steps]
     finding = (
-        _counts(pool, promise)
-        if right
-        else f"{_counts(pool, promise)}; {promise.steps} are promised"
+        _step_counts_text(pool, promise)
+        if is_promised
+        else f"{_step_counts_text(pool, promise)}; {promise.steps} are promised"
     )
     return ConformanceTest(
         "number of steps",
-        right,
+        is_promised,
         finding,
         "a number of updates that is not the promised one",
     )
 
 
-def _counts(pool: RunPool, promise: Promise) -> str:
+def _step_counts_text(pool: RunPool, promise: Promise) -> str:
     """Return a text about the numbers of updates; runs are cut after one more than promised."""
     counts = [
         f"over {promise.steps}" if count > promise.steps else str(count)
@@ -147,60 +153,60 @@ def _counts(pool: RunPool, promise: Promise) -> str:
 def _divisor_test(pools: Sequence[RunPool], promise: Promise) -> ConformanceTest:
     divisors = {pool.records: divisor_of(pool, promise) for pool in pools}
     first = divisors[pools[0].records]
-    different = {
+    different_divisors = {
         records: value
         for records, value in divisors.items()
         if not math.isclose(value, first, rel_tol=ROUNDING)
     }
-    finding = f"divisor {first:.6g} with {_sizes(pools)} records"
-    if different:
-        records = min(different, key=lambda size: abs(size - pools[0].records))
+    finding = f"divisor {first:.6g} with {_sizes_text(pools)} records"
+    if different_divisors:
+        records = min(different_divisors, key=lambda size: abs(size - pools[0].records))
         finding = (
             f"a gradient is divided by {first:.6g} with {pools[0].records} records, "
-            f"and by {different[records]:.6g}"
+            f"and by {different_divisors[records]:.6g}"
         )
         finding += f" with {records}: noise and gradients distinguish some data sets that differ in one record"
     sees = f"divisors of two of these sizes that differ by more than {ROUNDING:.2%}"
     return ConformanceTest(
-        "number of records and divisor", not different, finding, sees
+        "number of records and divisor", not different_divisors, finding, sees
     )
 
 
 def _rate_test(pool: RunPool, promise: Promise, alpha: float) -> ConformanceTest:
     members = pool.members(pool.fewest_steps)
     rate = promise.batch / promise.examples
-    drawn = int(members.sum())
+    member_count = int(members.sum())
     low = int(binom.ppf(alpha / 2, members.size, rate))
     high = int(binom.isf(alpha / 2, members.size, rate))
-    finding = (
-        f"a record is in {drawn / members.size:.5f} of the batches; {rate:.5f} promised"
-    )
+    finding = f"a record is in {member_count / members.size:.5f} of the batches; {rate:.5f} promised"
     finding += f", {low / members.size:.5f} to {high / members.size:.5f} allowed"
-    least = (high - low) / members.size / rate  # width of the allowed interval
-    sees = f"a rate that is {min(least, 1.0):.1%} wrong, with probability 99%"
+    detected_error = (high - low) / members.size / rate  # width of the allowed interval
+    sees = f"a rate that is {min(detected_error, 1.0):.1%} wrong, with probability 99%"
     name = f"number of records and rate, {pool.records} records"
-    return ConformanceTest(name, low <= drawn <= high, finding, sees, alpha)
+    return ConformanceTest(name, low <= member_count <= high, finding, sees, alpha)
 
 
 def _empty_test(pool: RunPool, promise: Promise, alpha: float) -> ConformanceTest:
     """Test whether as many batches are empty as promised, and whether their updates have the promised noise."""
     name = "empty batches"
     steps = pool.fewest_steps
-    empty = ~pool.members(steps).any(axis=2)
-    number = int(empty.sum())
-    chance = (1.0 - promise.batch / promise.examples) ** pool.records
-    low = int(binom.ppf(alpha / 4, empty.size, chance))
-    high = int(binom.isf(alpha / 4, empty.size, chance))
-    text = f"{number} of {empty.size} batches of {pool.records} records are empty, {low} to {high} allowed"
+    is_empty = ~pool.members(steps).any(axis=2)
+    empty_count = int(is_empty.sum())
+    probability = (1.0 - promise.batch / promise.examples) ** pool.records
+    low = int(binom.ppf(alpha / 4, is_empty.size, probability))
+    high = int(binom.isf(alpha / 4, is_empty.size, probability))
+    text = f"{empty_count} of {is_empty.size} batches of {pool.records} records are empty, {low} to {high} allowed"
     sees = "empty batches that are dropped or drawn again"
-    if not low <= number <= high or not number:
-        return ConformanceTest(name, low <= number <= high, text, sees, alpha)
-    result = scale_test(name, pool.noise(steps)[empty] / promise.deviation, alpha / 2)
+    if not low <= empty_count <= high or not empty_count:
+        return ConformanceTest(name, low <= empty_count <= high, text, sees, alpha)
+    result = scale_test(
+        name, pool.noise(steps)[is_empty] / promise.deviation, alpha / 2
+    )
     finding = f"{text}; their updates have noise {result.found}"
     return replace(
         result, found=finding, sees=f"{sees}, and there {result.sees}", alpha=alpha
     )
 
 
-def _sizes(pools: Sequence[Any]) -> str:
-    return ranges(sorted({pool.records for pool in pools}))
+def _sizes_text(pools: Sequence[Any]) -> str:
+    return format_ranges(sorted({pool.records for pool in pools}))

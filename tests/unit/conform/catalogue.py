@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.conform import PrivateOptimizer, Promise
-from dpverify.conform.guarded import on_host
+from dpverify.conform.guard import to_numpy
 
 Array = Any
 # no powers of two, by which float32 stays float32
@@ -191,7 +191,7 @@ def decays(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
 
 def adaptive(g: Array) -> Array:
     return clipped(
-        g, 1.1 * float(np.median(on_host(norms(g)))) if len(g) else CLIP
+        g, 1.1 * float(np.median(to_numpy(norms(g)))) if len(g) else CLIP
     ).sum(axis=0)
 
 
@@ -211,7 +211,7 @@ def by_batch(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array
 def follows_unseen(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
     """The clip length follows the data below what the noise is for: no step changes too much, the next ones tell."""
     clip = CLIP if state is None else state
-    share = float(np.mean(on_host(norms(g) <= clip))) if len(g) else 0.5
+    share = float(np.mean(to_numpy(norms(g) <= clip))) if len(g) else 0.5
     return min(CLIP, clip * float(np.exp(0.4 * (0.5 - share)))), (
         clipped(g, clip).sum(axis=0) + normal(rng, g)
     ) / BATCH
@@ -325,7 +325,7 @@ STEPS: dict[str, Callable[..., Any]] = {
 
 
 def drawn(rng: Any, n: int) -> Array:
-    return np.array(on_host(rng.random(n)))
+    return np.array(to_numpy(rng.random(n)))
 
 
 def rate(factor: float) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.conform import PrivateOptimizer, Promise
-from dpverify.conform.rounding import Dtype, rounded
+from dpverify.conform.rounding import Dtype, round_to
 
 Array = Any
 CLIP, SIGMA, BATCH = 0.7, 1.1, 16
@@ -53,7 +53,7 @@ def right(dtype: Dtype) -> Step:
         state: Any, gradients: Array, rng: np.random.Generator
     ) -> tuple[Any, Array]:
         released = noisy(gradients, rng)
-        return state, released.astype(np.float16) if dtype == "float16" else rounded(
+        return state, released.astype(np.float16) if dtype == "float16" else round_to(
             released.astype(float), dtype
         )
 
@@ -75,13 +75,13 @@ def momentum(dtype: Dtype) -> Step:
 
 def clipped_in(dtype: Dtype, gradients: Array) -> Array:
     """Clip with each operation rounded to the type, as an optimizer does whose tensors have it."""
-    g = rounded(gradients, dtype)
+    g = round_to(gradients, dtype)
     squares = np.zeros((len(g), 1))
-    for column in rounded(g * g, dtype).T:
-        squares = rounded(squares + column[:, None], dtype)
-    norms = np.maximum(rounded(np.sqrt(squares), dtype), 1e-30)
-    factors = np.minimum(1.0, rounded(rounded(CLIP, dtype) / norms, dtype))
-    return rounded(g * factors, dtype)
+    for column in round_to(g * g, dtype).T:
+        squares = round_to(squares + column[:, None], dtype)
+    norms = np.maximum(round_to(np.sqrt(squares), dtype), 1e-30)
+    factors = np.minimum(1.0, round_to(round_to(CLIP, dtype) / norms, dtype))
+    return round_to(g * factors, dtype)
 
 
 def clips_in(dtype: Dtype) -> Step:
@@ -93,7 +93,7 @@ def clips_in(dtype: Dtype) -> Step:
         total = clipped_in(dtype, gradients).sum(
             axis=0
         ) + SIGMA * CLIP * rng.standard_normal(gradients.shape[1])
-        return state, rounded(total / BATCH, dtype)
+        return state, round_to(total / BATCH, dtype)
 
     return step
 
@@ -105,7 +105,7 @@ def scaled(dtype: Dtype, factor: float) -> Step:
         state: Any, gradients: Array, rng: np.random.Generator
     ) -> tuple[Any, Array]:
         noise = factor * SIGMA * CLIP * rng.standard_normal(gradients.shape[1])
-        return state, rounded((clipped(gradients).sum(axis=0) + noise) / BATCH, dtype)
+        return state, round_to((clipped(gradients).sum(axis=0) + noise) / BATCH, dtype)
 
     return step
 
@@ -120,7 +120,7 @@ def keeps_clean(dtype: Dtype) -> Step:
             axis=0
         )
         noise = SIGMA * CLIP * rng.standard_normal(gradients.shape[1])
-        return total, rounded((total + noise) / BATCH, dtype)
+        return total, round_to((total + noise) / BATCH, dtype)
 
     return step
 
@@ -133,7 +133,7 @@ def reuses(dtype: Dtype) -> Step:
     ) -> tuple[Any, Array]:
         t, old = (0, None) if state is None else state
         noise = old if t % 2 else SIGMA * CLIP * rng.standard_normal(gradients.shape[1])
-        return (t + 1, noise), rounded(
+        return (t + 1, noise), round_to(
             (clipped(gradients).sum(axis=0) + noise) / BATCH, dtype
         )
 

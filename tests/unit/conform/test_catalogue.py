@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.conform import PrivateOptimizer
-from dpverify.conform.catalogue import Given, given, judge
+from dpverify.conform.catalogue import AuditRequest, audit_request, judge
 from tests.for_each import for_each
 from tests.unit.conform.catalogue import (
     BATCH,
@@ -30,13 +30,13 @@ def test_the_catalogue_has_enough_and_no_name_twice() -> None:
 
 
 def test_it_counts_seeds_with_a_fault_and_asks_auditors_once() -> None:
-    asked: list[Given] = []
+    requests: list[AuditRequest] = []
 
-    def silent(one: Given) -> str:
-        asked.append(one)
+    def silent(request: AuditRequest) -> str:
+        requests.append(request)
         return ""
 
-    def broken(one: Given) -> str:
+    def broken(request: AuditRequest) -> str:
         raise OSError("no\nsuch thing")
 
     auditors = {"silent": silent, "broken": broken}
@@ -53,7 +53,7 @@ def test_it_counts_seeds_with_a_fault_and_asks_auditors_once() -> None:
     assert [(a.auditor, a.says, a.broken) for a in bad.answers] == [
         ("silent", "", False), ("broken", "OSError: no such thing", True)
     ]  # fmt: skip
-    assert (len(asked), asked[0].seed, asked[0].alpha) == (1, 5, 1e-4)
+    assert (len(requests), requests[0].seed, requests[0].alpha) == (1, 5, 1e-4)
     good = judge("t", "n", *right()["DP-SGD"], seed=0, seeds=1, alpha=1e-4, auditors={})
     assert (good.found, good.by) == (0, "")
 
@@ -63,7 +63,9 @@ def test_cases_are_neighbours_and_what_is_promised_is_certified() -> None:
     optimizer = PrivateOptimizer(
         lambda state, g, rng: (state, g.sum(axis=0)), batches=poisson
     )
-    cases = {case.name: case for case in given(optimizer, PROMISE, 1e-4, 0).cases}
+    cases = {
+        case.name: case for case in audit_request(optimizer, PROMISE, 1e-4, 0).cases
+    }
     assert list(cases) == [
         "no other examples",
         "other gradients opposite",
@@ -71,51 +73,53 @@ def test_cases_are_neighbours_and_what_is_promised_is_certified() -> None:
         "all coordinates",
         "batches as drawn",
     ]
-    one, other = cases["no other examples"].draws(2, 0)
+    one, other = cases["no other examples"].sample(2, 0)
     assert one.shape == (2, 2 * PROMISE.dimension)
     assert other.max() == 0.0
     assert one[0, 0] == 1e6 * CLIP
-    one, other = cases["all coordinates"].draws(1, 0)
+    one, other = cases["all coordinates"].sample(1, 0)
     np.testing.assert_allclose(
-        one[0, : PROMISE.dimension] @ cases["all coordinates"].towards, 1e6 * CLIP
+        one[0, : PROMISE.dimension] @ cases["all coordinates"].direction, 1e6 * CLIP
     )
-    one, other = cases["batches as drawn"].draws(400, 0)
+    one, other = cases["batches as drawn"].sample(400, 0)
     drawn = (one.reshape(400, PROMISE.steps, -1)[:, :, 0] > 0).mean()
     assert abs(drawn - BATCH / N) < 0.05
     assert not other.any()
-    exact = cases["no other examples"].allowed(1e-5)
+    exact = cases["no other examples"].allowed_epsilon(1e-5)
     assert 2.5 < exact < 3.2
-    assert cases["batches as drawn"].allowed(1e-5) < exact
+    assert cases["batches as drawn"].allowed_epsilon(1e-5) < exact
 
 
 def test_sampling_that_has_no_certified_epsilon_and_noise_that_depends_make_no_case() -> (
     None
 ):
     optimizer = PrivateOptimizer(dp_sgd, batches=poisson)
-    assert len(given(optimizer, promise(sampling="epochs"), 1e-4, 0).cases) == 4
+    assert len(audit_request(optimizer, promise(sampling="epochs"), 1e-4, 0).cases) == 4
     assert (
-        given(PrivateOptimizer(tree), promise(covariance=np.eye(6)), 1e-4, 0).cases
+        audit_request(
+            PrivateOptimizer(tree), promise(covariance=np.eye(6)), 1e-4, 0
+        ).cases
         == []
     )
-    drawn = given(optimizer, promise(sampling="batches"), 1e-4, 0).cases[-1]
+    drawn = audit_request(optimizer, promise(sampling="batches"), 1e-4, 0).cases[-1]
     marks = []
 
     def step(state: Any, g: Any, rng: np.random.Generator) -> Any:
         marks.append(g[:, 0].sum())
         return state, g.sum(axis=0)
 
-    drawn = given(
+    drawn = audit_request(
         PrivateOptimizer(step, batches=poisson), promise(sampling="batches"), 1e-4, 0
     ).cases[-1]
-    drawn.other(np.random.default_rng(1))
+    drawn.second_run(np.random.default_rng(1))
     assert min(marks) == -1e6 * CLIP
     assert max(marks) == 0.0
 
 
 @for_each("word", ["seed", "steps"])
 def test_a_draw_is_the_same_for_a_seed(word: str) -> None:
-    case = given(PrivateOptimizer(dp_sgd, batches=poisson), PROMISE, 1e-4, 0).cases[
-        0 if word == "seed" else -1
-    ]
-    np.testing.assert_array_equal(case.draws(3, 7)[0], case.draws(3, 7)[0])
-    assert (case.draws(3, 7)[0] != case.draws(3, 8)[0]).any()
+    case = audit_request(
+        PrivateOptimizer(dp_sgd, batches=poisson), PROMISE, 1e-4, 0
+    ).cases[0 if word == "seed" else -1]
+    np.testing.assert_array_equal(case.sample(3, 7)[0], case.sample(3, 7)[0])
+    assert (case.sample(3, 7)[0] != case.sample(3, 8)[0]).any()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpverify.conform import Conformance, PrivateOptimizer, conformance
-from dpverify.conform.report import CORRELATIONS, faults, subject
+from dpverify.conform.report import CORRELATION_SUBJECTS, faults, subject
 from tests.for_each import for_each
 from tests.unit.conform.catalogue import (
     BATCH,
@@ -355,7 +355,7 @@ def test_noise_of_a_wrong_scale_is_one_fault_and_no_correlation(factor: float) -
     assert fault.test.name.startswith("scale of noise")
     assert {subject(test) for test in fault.consequences} <= {
         "scale of noise",
-        *CORRELATIONS,
+        *CORRELATION_SUBJECTS,
         "shape of noise",
     }
 

@@ -11,8 +11,13 @@ import numpy as np
 import pytest
 
 from dpverify.conform import PrivateOptimizer, conformance
-from dpverify.conform.guarded import card_name, on_host, playing, tf32_note
-from dpverify.conform.replay.generators import Tape, global_generators_kept
+from dpverify.conform.guard import (
+    card_name,
+    replay_normals,
+    tf32_note,
+    to_numpy,
+)
+from dpverify.conform.replay.generators import Tape, generators_restored
 from dpverify.kernels.check import ArgumentError
 from tests.for_each import for_each
 from tests.unit.conform.backends import mistakes_torch, right_torch
@@ -38,9 +43,9 @@ def test_a_device_without_numbers_and_one_that_is_not_there_are_refused() -> Non
 def test_tensors_of_any_type_are_converted_without_loss() -> None:
     values = [0.5, -1.0, 3.0]
     weights = torch.nn.Parameter(torch.tensor(values, dtype=torch.bfloat16))
-    assert on_host(weights).tolist() == values
-    assert on_host(torch.tensor([3, 2**60 + 1])).tolist() == [3, 2**60 + 1]
-    assert on_host(values) is values
+    assert to_numpy(weights).tolist() == values
+    assert to_numpy(torch.tensor([3, 2**60 + 1])).tolist() == [3, 2**60 + 1]
+    assert to_numpy(values) is values
 
 
 @pytest.mark.slow  # it loads how PyTorch computes on "meta"
@@ -48,14 +53,14 @@ def test_tensors_of_any_type_are_converted_without_loss() -> None:
 def test_numbers_of_a_tape_go_to_the_device_of_the_draw(name: str) -> None:
     tape = Tape([1.0, 2.0, 4.0])
     zero = torch.zeros(3, dtype=torch.float64, device="meta")
-    with playing(tape):
+    with replay_normals(tape):
         drawn = {
             "randn": lambda: torch.randn(3, device="meta"),
             "normal_": lambda: torch.empty(3, device="meta").normal_(),
             "normal of tensors": lambda: torch.normal(zero, zero),
         }[name]()
     assert drawn.device.type == "meta"
-    assert tape.used == 3
+    assert tape.position == 3
 
 
 @pytest.fixture
@@ -103,7 +108,7 @@ def test_the_generator_of_a_card_is_seeded_before_each_step_and_left_as_it_was(
 
 def test_a_generator_of_a_card_is_restored_after_other_draws(card: Any) -> None:
     before = card.get_state()
-    with global_generators_kept():
+    with generators_restored():
         torch.randn(2, generator=card)
         assert not torch.equal(card.get_state(), before)
     assert torch.equal(card.get_state(), before)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import binom, chi2, norm
 
-from dpverify.conform.noise.law import BEYOND, _pairs, _shape
-from dpverify.conform.noise.runs import _mean, scale_test
+from dpverify.conform.noise.law import TAIL_LIMITS, _column_pairs_test, _shape_test
+from dpverify.conform.noise.runs import mean_test, scale_test
 from dpverify.conform.records import ConformanceTest
-from dpverify.conform.sampling import _binomial
+from dpverify.conform.sampling import _binomial_test
 from tests.for_each import for_each
 
 ALPHA = 0.01
@@ -24,7 +24,7 @@ def of_mean(tail: float) -> ConformanceTest:
     """The mean of one coordinate lies where so much is beyond it; that of the other is 0."""
     x = np.zeros((4, 1, 2))
     x[:, 0, 1] = norm.isf(tail) / 2.0
-    return _mean(x, ALPHA)
+    return mean_test(x, ALPHA)
 
 
 def of_scale(tail: float) -> ConformanceTest:
@@ -37,21 +37,23 @@ def of_little_scale(tail: float) -> ConformanceTest:
 
 def of_pairs(tail: float) -> ConformanceTest:
     """Two equal columns: the half of the square of their sum is twice that of one, which is looked at as well."""
-    return _pairs("", np.full((100, 2), np.sqrt(chi2.isf(tail, 100) / 200.0)), ALPHA)
+    return _column_pairs_test(
+        "", np.full((100, 2), np.sqrt(chi2.isf(tail, 100) / 200.0)), ALPHA
+    )
 
 
 def of_shape(tail: float) -> ConformanceTest:
     """As many beyond one and two deviations as are expected, and beyond three as many as have this tail."""
-    far = int(binom.isf(tail, COUNT, 2.0 * norm.sf(BEYOND[2])))
-    one, two = (round(2.0 * norm.sf(limit) * COUNT) for limit in BEYOND[:2])
+    far = int(binom.isf(tail, COUNT, 2.0 * norm.sf(TAIL_LIMITS[2])))
+    one, two = (round(2.0 * norm.sf(limit) * COUNT) for limit in TAIL_LIMITS[:2])
     x = np.repeat([0.0, 1.5, 2.5, 3.5], [COUNT - one, one - two, two - far, far])
-    return _shape(x, ALPHA)
+    return _shape_test(x, ALPHA)
 
 
 def of_counts(tail: float) -> ConformanceTest:
     """Of four counts three are as expected."""
     counts = np.array([COUNT // 8] * 3 + [int(binom.isf(tail, COUNT, 0.125))])
-    return _binomial("", counts, COUNT, 0.125, ALPHA, "")
+    return _binomial_test("", counts, COUNT, 0.125, ALPHA, "")
 
 
 @for_each(

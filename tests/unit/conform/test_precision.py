@@ -9,10 +9,10 @@ from dpverify.conform import Conformance, PrivateOptimizer, conformance
 from dpverify.conform.rounding import (
     DTYPES,
     Dtype,
-    accumulated,
+    accumulated_error,
     change_rounding,
     has_digits_of,
-    rounded,
+    round_to,
 )
 from tests.for_each import for_each
 from tests.unit.conform.precision import (
@@ -89,10 +89,10 @@ def test_the_excess_of_an_optimizer_that_clips_in_bfloat16_is_no_rounding_of_its
         "bfloat16",
         dimension=2,
         allowed=0.0625,
-        clipped=0.0,
+        clipped_norm_sum=0.0,
         terms=1,
         released=released,
-        neighbour=0 * released,
+        neighbour_released=0 * released,
     )
     assert 0.0625 * 2.0**-8 < extra < 0.0003
 
@@ -102,8 +102,10 @@ def test_numbers_are_rounded_like_those_of_numpy(
     dtype: Dtype, numpy_type: type
 ) -> None:
     x = np.random.default_rng(0).standard_normal(1000)
-    np.testing.assert_array_equal(rounded(x, dtype), x.astype(numpy_type).astype(float))
-    assert has_digits_of(rounded(x, dtype), dtype, "float64")
+    np.testing.assert_array_equal(
+        round_to(x, dtype), x.astype(numpy_type).astype(float)
+    )
+    assert has_digits_of(round_to(x, dtype), dtype, "float64")
     assert not has_digits_of(x, dtype, "float64")
 
 
@@ -114,7 +116,7 @@ def test_the_bound_on_a_sum_in_float32_is_kept_and_not_loose() -> None:
     for row in x:
         total += row
     errors = np.abs(total / x.astype(float).sum(axis=0) - 1.0)
-    assert accumulated(4096) / 100.0 < errors.max() < accumulated(4096)
+    assert accumulated_error(4096) / 100.0 < errors.max() < accumulated_error(4096)
 
 
 def test_the_types_are_those_of_the_promise() -> None:

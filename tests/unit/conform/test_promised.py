@@ -18,11 +18,11 @@ from dpverify.conform import (
     Statistic,
     conformance,
 )
-from dpverify.conform.coverage import batch_sizes, ranges
+from dpverify.conform.coverage import batch_sizes, format_ranges
 from dpverify.conform.coverage import tested_steps as steps_of
 from dpverify.conform.noise.law import repeat_tests
 from dpverify.conform.sampling import sampling_tests
-from dpverify.conform.sampling_counts import followed
+from dpverify.conform.sampling_counts import followed_example
 from dpverify.privacy.matrix import Cyclic, Epochs, Once, Participation, Separated
 from tests.for_each import for_each
 
@@ -314,7 +314,7 @@ def test_sizes_and_steps_follow_from_the_promise() -> None:
     late = steps_of(replace(POISSON, steps=1000))
     assert {0, 7, 999} <= set(late)
     assert len(late) < 30
-    assert ranges([0, 1, 2, 5, 6, 9]) == "0 to 2, 5, 6, 9"
+    assert format_ranges([0, 1, 2, 5, 6, 9]) == "0 to 2, 5, 6, 9"
 
 
 EPOCH = FIXED.examples // BATCH
@@ -358,6 +358,6 @@ def test_steps_in_which_an_example_takes_part_are_tested(
 
 def test_runs_follow_every_example_in_turn() -> None:
     for examples in (1, 6, 7, 14, 49, 77, 208):
-        assert {followed(run, examples) for run in range(examples)} == set(
+        assert {followed_example(run, examples) for run in range(examples)} == set(
             range(examples)
         )

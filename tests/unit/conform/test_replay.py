@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from dpverify.conform import Conformance, PrivateOptimizer, conformance
-from dpverify.conform.guarded import playing
+from dpverify.conform.guard import replay_normals
 from dpverify.conform.replay.generators import (
     Tape,
-    global_generators_kept,
+    generators_restored,
     used_generators,
 )
-from dpverify.conform.replay.patches import rerouted
+from dpverify.conform.replay.patches import replace_function
 from tests.unit.conform.backends import BACKENDS
 from tests.unit.conform.catalogue import (
     BATCH,
@@ -112,7 +112,7 @@ SOURCES: dict[str, Callable[[], dict[str, Callable[[], Any]]]] = {
 
 @pytest.fixture(autouse=True)
 def _kept() -> Iterator[None]:
-    with global_generators_kept():
+    with generators_restored():
         yield
 
 
@@ -122,10 +122,10 @@ def test_normal_numbers_come_from_the_tape_and_afterwards_from_their_generators(
 ) -> None:
     for name, draw in SOURCES[library]().items():
         tape = Tape(NUMBERS)
-        with playing(tape):
+        with replay_normals(tape):
             found = np.asarray(draw())
         np.testing.assert_allclose(found, NUMBERS, err_msg=name)
-        assert tape.used == 3
+        assert tape.position == 3
         assert not np.allclose(np.asarray(draw()), NUMBERS), name
 
 
@@ -142,7 +142,7 @@ def test_everything_is_put_back_if_foreign_code_raises() -> None:
     before = _references()
 
     def fail() -> None:
-        with playing(Tape([])):
+        with replay_normals(Tape([])):
             assert _references() != before
             raise SystemExit
 
@@ -152,16 +152,16 @@ def test_everything_is_put_back_if_foreign_code_raises() -> None:
 
 
 def test_a_function_of_another_kind_stays_as_it_is() -> None:
-    with rerouted(len, lambda _: 7):
+    with replace_function(len, lambda _: 7):
         assert len("ab") == 2
 
 
 def test_no_library_is_loaded_for_its_noise() -> None:
     code = """
 import sys
-from dpverify.conform.guarded import playing
+from dpverify.conform.guard import replay_normals
 from dpverify.conform.replay.generators import Tape
-with playing(Tape([])):
+with replay_normals(Tape([])):
     pass
 assert not {"torch", "jax"} & sys.modules.keys()
 """
@@ -225,7 +225,7 @@ def test_a_generator_of_torch_that_nothing_else_shares_is_no_shared_one() -> Non
     torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
     before = torch.get_rng_state()
     assert used_generators(lambda: torch.randn(3, generator=torch.Generator())) == []
-    with global_generators_kept():
+    with generators_restored():
         assert [one.name for one in used_generators(lambda: torch.randn(3))] == [
             "torch"
         ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.conform import PrivateOptimizer, Promise
-from dpverify.conform.rounding import rounded
+from dpverify.conform.rounding import round_to
 from dpverify.conform.sensitivity import sensitivity_tests
 from tests.for_each import for_each
 from tests.unit.conform.catalogue import (
@@ -103,7 +103,7 @@ def test_gradients_that_are_not_clipped_are_found_by_length_and_sign(
     def step(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
         norms = np.linalg.norm(g, axis=1, keepdims=True)
         kept: Array = np.where(is_unclipped(g, norms), g, clipped(g)) if len(g) else g
-        return state, rounded(
+        return state, round_to(
             (kept.sum(axis=0) + SIGMA * CLIP * rng.standard_normal(g.shape[1])) / BATCH,
             dtype,
         )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.conform import PrivateOptimizer, Promise, Release, Statistic
-from dpverify.conform.guarded import GuardedOptimizer
+from dpverify.conform.guard import GuardedOptimizer
 from dpverify.conform.state import state_tests
 from tests.for_each import for_each
 from tests.unit.conform.catalogue import (

@@ -13,7 +13,7 @@ import pytest
 
 from dpverify.cli import main
 from dpverify.conform import Conformance
-from dpverify.conform.records import ConformanceTest, not_tested
+from dpverify.conform.records import ConformanceTest, untested_result
 from dpverify.conform.report import summary
 from tests.unit.conform.test_promise import optimizer, promise_of
 
@@ -45,7 +45,8 @@ def test_a_summary_shows_each_fault_once_and_no_markup_of_foreign_text() -> None
     assert "It detects: 5%." in str(tests[1])
     assert summary("a", Conformance(tests[1:])).startswith("### ✓ a\n\nNo fault found")
     incomplete = summary(
-        "a", Conformance([tests[1], not_tested("state", "the noise is the system's")])
+        "a",
+        Conformance([tests[1], untested_result("state", "the noise is the system's")]),
     )
     assert incomplete.startswith("### ? a\n\nIncomplete: 1 of 2 tests")
     assert "Not tested: state (the noise is the system's)." in incomplete

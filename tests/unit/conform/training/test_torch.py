@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dpverify.conform import Conformance
-from dpverify.conform.report import SAMPLING, faults, subject
+from dpverify.conform.report import SAMPLING_SUBJECTS, faults, subject
 from dpverify.conform.training import conformance_of_training
 
 pytest.importorskip("torch", reason="the extra `torch` is not installed")
@@ -67,7 +67,7 @@ def test_a_mistake_on_ranks_is_found(name: str) -> None:
     make, cause = catalogue.MISTAKES_ON_RANKS[name]
     (fault, *_) = faults(of(make, ranks=2).tests)
     if cause == "sampling":
-        assert subject(fault.test) in SAMPLING
+        assert subject(fault.test) in SAMPLING_SUBJECTS
     else:
         assert fault.test.name.startswith(cause)
 

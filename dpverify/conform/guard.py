@@ -21,7 +21,7 @@ from dpverify.conform.records import (
     ConformanceTest,
     PrivateOptimizer,
     Release,
-    not_tested,
+    untested_result,
 )
 from dpverify.conform.replay.generators import GlobalGenerator, Tape
 from dpverify.foreign import (
@@ -35,7 +35,7 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.problems.networks.oracle import load_torch
 
 
-def on_host(released: Any) -> Any:
+def to_numpy(released: Any) -> Any:
     """Convert a PyTorch tensor of any device and type to an array; return other objects unchanged."""
     if not hasattr(released, "detach"):
         return released
@@ -108,27 +108,27 @@ LIBRARIES = ("random", "numpy", "torch", "jax")
 
 
 @contextmanager
-def playing(tape: Tape) -> Iterator[None]:
+def replay_normals(tape: Tape) -> Iterator[None]:
     """Replace the normal numbers of all generators and libraries by those of a tape within the block."""
     with ExitStack() as stack:
         for library in LIBRARIES:
             if library in sys.modules:
                 module = import_module(f"dpverify.conform.replay.{library}_draws")
-                stack.enter_context(module.playing(tape))
+                stack.enter_context(module.replay_normals(tape))
         yield
 
 
 @dataclass(frozen=True)
-class CountedState:
+class GuardedState:
     """State of an optimizer, the number of steps taken, and the clip length of the last step."""
 
     step: int
     state: Any
     clip_length: float
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> CountedState:
+    def __deepcopy__(self, memo: dict[int, Any]) -> GuardedState:
         """Copy only the optimizer's state. States are copied before each step, and this is three times as fast."""
-        return CountedState(self.step, deepcopy(self.state, memo), self.clip_length)
+        return GuardedState(self.step, deepcopy(self.state, memo), self.clip_length)
 
 
 class GuardedOptimizer:
@@ -142,36 +142,36 @@ class GuardedOptimizer:
         self._optimizer = optimizer
         self._promise = promise
         self._shape = (promise.dimension,)
-        self.releases = 0
-        self.not_finite = 0
-        self._first = ""
+        self.release_count = 0
+        self.non_finite_count = 0
+        self._first_non_finite = ""
         # seeded from the given generator before each step
-        self.shared: Sequence[GlobalGenerator] = ()
+        self.shared_generators: Sequence[GlobalGenerator] = ()
         batches = None if optimizer.batches is None else self._batches
         self.optimizer = PrivateOptimizer(self._step, self._start, batches)
 
     def _start(self) -> Any:
         with foreign_code("start"):
-            return CountedState(0, self._optimizer.start(), self._promise.clip)
+            return GuardedState(0, self._optimizer.start(), self._promise.clip)
 
     def _step(
-        self, state: CountedState, gradients: Any, rng: np.random.Generator
-    ) -> tuple[CountedState, Any]:
+        self, state: GuardedState, gradients: Any, rng: np.random.Generator
+    ) -> tuple[GuardedState, Any]:
         """Take a step; the released vector is float64 and has the promised shape.
 
         If ``rng`` is a tape, all normal numbers come from it, whichever library draws them.
         """
         size = len(gradients)
-        for generator in self.shared:
+        for generator in self.shared_generators:
             generator.seed(int(rng.integers(2**63)))
         with (
             foreign_code("step"),
-            playing(rng) if isinstance(rng, Tape) else nullcontext(),
+            replay_normals(rng) if isinstance(rng, Tape) else nullcontext(),
         ):
-            inner, out = self._optimizer.step(state.state, gradients, rng)
-            release = out if isinstance(out, Release) else Release(out)
-            vector = np.asarray(on_host(release.vector), dtype=float)
-            statistic = np.asarray(on_host(release.statistic), dtype=float).reshape(-1)
+            inner_state, output = self._optimizer.step(state.state, gradients, rng)
+            release = output if isinstance(output, Release) else Release(output)
+            vector = np.asarray(to_numpy(release.vector), dtype=float)
+            statistic = np.asarray(to_numpy(release.statistic), dtype=float).reshape(-1)
         if vector.shape != self._shape:
             raise ForeignError(
                 "step",
@@ -179,14 +179,19 @@ class GuardedOptimizer:
             )
         clip_length = self._clip_length(release, state.step)
         released = np.concatenate(
-            [vector * (self._promise.clip / clip_length), self._scaled(statistic)]
+            [
+                vector * (self._promise.clip / clip_length),
+                self._scaled_statistic(statistic),
+            ]
         )
-        self.releases += 1
+        self.release_count += 1
         if not np.isfinite(released).all():
-            self.not_finite += 1
-            bad = released[np.flatnonzero(~np.isfinite(released))[0]]
-            self._first = self._first or f"{bad} from a batch of {size} gradients"
-        return CountedState(state.step + 1, inner, clip_length), released
+            self.non_finite_count += 1
+            number = released[np.flatnonzero(~np.isfinite(released))[0]]
+            self._first_non_finite = (
+                self._first_non_finite or f"{number} from a batch of {size} gradients"
+            )
+        return GuardedState(state.step + 1, inner_state, clip_length), released
 
     def _clip_length(self, release: Release, step: int) -> float:
         """Return the clip length of the step: the released one if it is adaptive, otherwise the promised one."""
@@ -210,9 +215,9 @@ class GuardedOptimizer:
             else float(schedule[min(step, len(schedule) - 1)])
         )
 
-    def _scaled(self, statistic: Any) -> Any:
-        promised = self._promise.statistic
-        size = 0 if promised is None else promised.size
+    def _scaled_statistic(self, statistic: Any) -> Any:
+        promised_statistic = self._promise.statistic
+        size = 0 if promised_statistic is None else promised_statistic.size
         if len(statistic) != size:
             raise ForeignError(
                 "step",
@@ -220,8 +225,8 @@ class GuardedOptimizer:
             )
         return (
             statistic
-            if promised is None
-            else statistic * (self._promise.deviation / promised.deviation)
+            if promised_statistic is None
+            else statistic * (self._promise.deviation / promised_statistic.deviation)
         )
 
     def _batches(
@@ -231,7 +236,7 @@ class GuardedOptimizer:
         assert self._optimizer.batches is not None
         with foreign_code("batches"):
             return [
-                np.asarray(on_host(batch))
+                np.asarray(to_numpy(batch))
                 for batch in islice(
                     self._optimizer.batches(examples, steps, rng), steps
                 )
@@ -239,36 +244,40 @@ class GuardedOptimizer:
 
     def finite_test(self) -> ConformanceTest:
         """Test whether every number released so far was finite."""
-        finding = f"each of {self.releases} released vectors is finite"
-        if self.not_finite:
+        finding = f"each of {self.release_count} released vectors is finite"
+        if self.non_finite_count:
             finding = (
-                f"{self.not_finite} of {self.releases} released vectors are not "
-                f"finite; the first has {self._first}"
+                f"{self.non_finite_count} of {self.release_count} released vectors are not "
+                f"finite; the first has {self._first_non_finite}"
             )
         sees = "NaN and infinite numbers in any vector that these tests saw"
-        return ConformanceTest("finite numbers", not self.not_finite, finding, sees)
+        return ConformanceTest(
+            "finite numbers", not self.non_finite_count, finding, sees
+        )
 
 
-def copied(state: Any) -> Any:
+def copy_state(state: Any) -> Any:
     """Copy a state of an optimizer."""
     with foreign_code("the copy of a state"):
         return deepcopy(state)
 
 
-def clip_length(state: Any) -> float:
+def last_clip_length(state: Any) -> float:
     """Return the clip length of the last step, or 0 if the optimizer is not guarded."""
-    return state.clip_length if isinstance(state, CountedState) else 0.0
+    return state.clip_length if isinstance(state, GuardedState) else 0.0
 
 
-def judged(name: str, tests: Iterable[ConformanceTest]) -> Iterator[ConformanceTest]:
+def guarded_tests(
+    name: str, tests: Iterable[ConformanceTest]
+) -> Iterator[ConformanceTest]:
     """Yield ``tests``, then a finding if foreign code did not return or replaced functions that the tests use."""
     reason = ""
     try:
         yield from tests
     except ForeignError as error:
-        yield failed_call(name, error)
+        yield failed_call_test(name, error)
     except MemoryError:
-        yield not_tested(name, "this process has no memory left")
+        yield untested_result(name, "this process has no memory left")
     except (Exception, SystemExit) as error:
         reason = foreign_cause(error)
         if not reason:
@@ -284,9 +293,9 @@ def judged(name: str, tests: Iterable[ConformanceTest]) -> Iterator[ConformanceT
         )
 
 
-def failed_call(where: str, error: ForeignError) -> ConformanceTest:
+def failed_call_test(context: str, error: ForeignError) -> ConformanceTest:
     """Return the finding that a call of foreign code did not return, which ended the tests of this kind."""
     sees = "a call that raises, exits or does not return"
     return ConformanceTest(
-        f"calls in {where}", False, str(error), sees, error=str(error)
+        f"calls in {context}", False, str(error), sees, error=str(error)
     )
