@@ -202,7 +202,9 @@ def test_only_holds_against_refuted_contradicts(
     for beside in ("amendment", "holds"):
         said = AmendmentResult(status=seen, pinned=pinned, why="it is so")
         assert (
-            is_unconfirmed(msgspec.structs.replace(result, pinned=seen, **{beside: said}))
+            is_unconfirmed(
+                msgspec.structs.replace(result, pinned=seen, **{beside: said})
+            )
             == open_
         )
 
