@@ -358,12 +358,12 @@ def _entry(
     from dpverify.conform.catalogue import judge
 
     functions = {auditor: function for auditor, (function, _) in auditors.items()}
-    how: dict[str, Any] = {
+    test_options: dict[str, Any] = {
         "seed": options.seed,
         "seeds": options.seeds,
         "alpha": options.alpha,
     }
-    return judge(target, name, *pair, auditors=functions, **how)
+    return judge(target, name, *pair, auditors=functions, **test_options)
 
 
 def _is_pair(pair: object) -> bool:

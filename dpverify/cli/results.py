@@ -196,15 +196,15 @@ def audit_lines(result: AuditResult) -> list[str]:
         bound += f" (mu >= {float(result.bound.mu):.4g})"
     evidence = result.evidence
     if result.law == "gaussian":
-        what = f"given that outputs are Gaussian with one covariance; {evidence.trials // 2} outputs per data set"
+        basis = f"given that outputs are Gaussian with one covariance; {evidence.trials // 2} outputs per data set"
     else:
-        what = (
+        basis = (
             f"nothing assumed but independent calls; {evidence.right} guesses right and {evidence.wrong} wrong in "
             f"{evidence.trials} rounds, by: {evidence.rule} ({evidence.training} rounds to learn it)"
         )
     return [
         f"{result.mechanism}: {bound}",
-        f"  {what}",
+        f"  {basis}",
         *(f"  note: {note}" for note in result.notes),
         *_verdict(result),
     ]

@@ -81,14 +81,26 @@ class Margins:
         )
         return figure.add_axes(box)
 
-    def titles(self, figure: Figure, heading: str, subtitle: str, **how: Any) -> None:
+    def titles(
+        self, figure: Figure, heading: str, subtitle: str, **text_options: Any
+    ) -> None:
         """Write the heading and the subtitle."""
         x = 0.12 / style.WIDTH
         figure.text(
-            x, 1 - 0.2 / self.height, heading, fontsize=10.5, fontweight="bold", **how
+            x,
+            1 - 0.2 / self.height,
+            heading,
+            fontsize=10.5,
+            fontweight="bold",
+            **text_options,
         )
         figure.text(
-            x, 1 - 0.42 / self.height, subtitle, fontsize=8.5, color=style.GREY, **how
+            x,
+            1 - 0.42 / self.height,
+            subtitle,
+            fontsize=8.5,
+            color=style.GREY,
+            **text_options,
         )
 
 

@@ -236,9 +236,9 @@ def _plain(
     gradients = request.settle(n).steps
     steps = max(1, round(gradients / batch))
     std = full_batch_std(batch, steps, G, epsilon, delta)
-    how = "by exact composition in real arithmetic"
+    accounting = "by exact composition in real arithmetic"
     if batch < n:
-        how = "by composition as if the example were in every batch; less noise may be enough"
+        accounting = "by composition as if the example were in every batch; less noise may be enough"
         start = sampled_std(n, batch, steps, G, epsilon, delta)
         if start < math.inf:
             ratio = start * batch / (2.0 * G)
@@ -247,7 +247,7 @@ def _plain(
             )
             if factor * start < std:
                 std = factor * start
-                how = "by composing the whole privacy loss of sampled batches"
+                accounting = "by composing the whole privacy loss of sampled batches"
     numbers = Descent(batch, steps, std, step_length(problem, batch, steps, std))
 
     def run(problem: Regression, seed: int) -> Iterates:
@@ -258,7 +258,7 @@ def _plain(
         numbers,
         None,
         {"gradient": std},
-        guarantee(epsilon, delta, dataset, how),
+        guarantee(epsilon, delta, dataset, accounting),
         run,
     )
 
@@ -331,5 +331,5 @@ def prepare(
     request: Request, name: str, dataset: Dataset, problem: Regression, batch: int
 ) -> Method:
     """Return a calibrated method: one of :data:`METHODS` or any other algorithm."""
-    ready = PREPARE.get(name) or partial(prepare_other, algorithm_named(name))
-    return ready(request, dataset, problem, batch)
+    prepare_method = PREPARE.get(name) or partial(prepare_other, algorithm_named(name))
+    return prepare_method(request, dataset, problem, batch)

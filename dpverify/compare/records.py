@@ -71,7 +71,7 @@ def corrected_level(count: int) -> float:
 
 
 # larger values are useless, and exceed the float range of the accountants
-MOST_EPSILON = 1e6
+MAX_EPSILON = 1e6
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ class CompareRequest:
             raise check.ArgumentError(
                 "test_part", self.test_part, "must be above 0 and below 1"
             )
-        if check.positive(epsilon=self.epsilon) > MOST_EPSILON:
+        if check.positive(epsilon=self.epsilon) > MAX_EPSILON:
             raise check.ArgumentError(
-                "epsilon", self.epsilon, f"must be at most {MOST_EPSILON:.0e}"
+                "epsilon", self.epsilon, f"must be at most {MAX_EPSILON:.0e}"
             )
         check.whole(2, seeds=self.seeds)
         if self.batch is not None:

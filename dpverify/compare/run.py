@@ -78,10 +78,10 @@ def compare(
     KeyboardInterrupt
         If the comparison was interrupted before every method finished a seed.
     """
-    began = time.perf_counter()
+    start_time = time.perf_counter()
     dataset = _load(request, report, dataset)
-    first = _split(request, dataset, request.seed)
-    problem = first.problem
+    first_split = _split(request, dataset, request.seed)
+    problem = first_split.problem
     n = len(problem.x)
     batch = (
         round(math.sqrt(n))
@@ -91,10 +91,10 @@ def compare(
     work = Comparison(request, dataset, batch)
     methods = work.methods
     outcomes, interrupted = _run(work, report, backend)
-    base = outcomes[METHODS.index(BASELINE)]
+    baseline_outcomes = outcomes[METHODS.index(BASELINE)]
     return CompareResult(
         data=data_info(dataset, problem),
-        tested=len(first.x_test),
+        tested=len(first_split.x_test),
         epsilon=request.epsilon,
         delta=request.delta,
         lipschitz=problem.lipschitz,
@@ -102,12 +102,12 @@ def compare(
         lam=request.lam,
         scale=request.scale,
         seeds=request.seeds,
-        done=len(base),
+        done=len(baseline_outcomes),
         interrupted=interrupted,
-        seconds=time.perf_counter() - began,
+        seconds=time.perf_counter() - start_time,
         methods=[
-            _result(method, mine, base)
-            for method, mine in zip(methods, outcomes, strict=True)
+            _result(method, outcomes_of_method, baseline_outcomes)
+            for method, outcomes_of_method in zip(methods, outcomes, strict=True)
         ],
         notes=_notes(dataset.standardised),
     )
@@ -170,8 +170,8 @@ class Comparison:
         self.batch = batch
         self.names = (*METHODS, *request.also)
         # a run does not depend on the number of seeds
-        same = replace(request, data=None, seeds=2)
-        self.request_key = f"compare {same!r} {dataset.digest}"
+        request_without_data = replace(request, data=None, seeds=2)
+        self.request_key = f"compare {request_without_data!r} {dataset.digest}"
 
     @cached_property
     def methods(self) -> list[Method]:
@@ -228,7 +228,7 @@ def _measure(method: Method, parts: Split, seed: int) -> SeedOutcome:
         mean = math.fsum(
             gradient_norm(problem, iterate) for iterate in iterates.selected
         ) / len(iterates.selected)
-        wrong = float(np.mean(predicted(problem, w, parts.x_test) != parts.y_test))
+        test_error = float(np.mean(predicted(problem, w, parts.x_test) != parts.y_test))
     if not (math.isfinite(loss) and math.isfinite(norm) and math.isfinite(mean)):
         value = f"a loss of {loss} by {method.name}"
         raise check.ArgumentError("eta or epsilon", value, "must keep the loss finite")
@@ -237,7 +237,7 @@ def _measure(method: Method, parts: Split, seed: int) -> SeedOutcome:
         gradient_norm=norm,
         mean_gradient_norm=mean,
         loss=loss,
-        test_error=wrong,
+        test_error=test_error,
     )
 
 

@@ -85,7 +85,9 @@ class Children:
     """Running child processes. A child ends at its time limit; all children end with the run or when it is aborted."""
 
     def __init__(self) -> None:
-        self._lock, self._live, self.ended = Lock(), set[int](), False
+        self._lock = Lock()
+        self._live = set[int]()
+        self.ended = False
         self._launchers = list[subprocess.Popen[bytes]]()  # launchers without a child
 
     def run(self, folder: Path, words: Sequence[str], until: float) -> int | None:
@@ -105,7 +107,8 @@ class Children:
         # `end` was called, or the launcher has died
         with suppress(OSError, ValueError):
             requests.write(json.dumps([str(folder), *words]).encode() + b"\n")
-            pids.add(child := int(replies.readline()))
+            child = int(replies.readline())
+            pids.add(child)
             with self._lock:
                 self._live |= pids
             in_time = bool(

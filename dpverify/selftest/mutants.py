@@ -89,11 +89,8 @@ def mutants(module: str, source: str) -> Iterator[tuple[str, str, str]]:
     for line in encoded.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     for node in places:
-        if (
-            (new := _changed(node)) is None
-            or node.end_lineno is None
-            or node.end_col_offset is None
-        ):
+        new = _changed(node)
+        if new is None or node.end_lineno is None or node.end_col_offset is None:
             continue
         begin = starts[node.lineno - 1] + node.col_offset
         end = starts[node.end_lineno - 1] + node.end_col_offset
@@ -178,14 +175,14 @@ def attempts(root: Path, module: str) -> Iterator[Fault]:
     path = Path(*module.split(".")).with_suffix(".py")
     source = (root / path).read_text("utf-8")
     guards_of: dict[str, list[str]] = {}
-    for what, new, function in islice(mutants(module, source), ATTEMPTS):
+    for description, new, function in islice(mutants(module, source), ATTEMPTS):
         if function not in guards_of:
             guards_of[function] = guards(root, module, function)
         names = guards_of[function]
         yield Fault(
             id=module,
             kind="machine",
-            what=what,
+            what=description,
             module=module,
             old=source,
             new=new,

@@ -168,23 +168,25 @@ def grid(
     sizes.
     """
     is_recursive = isinstance(method, RecursiveMomentum)
-    first: Sequence[int] = printed.first if is_recursive else (1,)
+    batch_factors: Sequence[int] = printed.first if is_recursive else (1,)
     change_clips = printed.change_clips if is_recursive else (1.0,)
-    points = itertools.product(printed.batches, first, change_clips, printed.steps)
-    every = [
-        NetworkSetting(b, b * times, change, eta)
-        for b, times, change, eta in points
-        if b * times <= n
+    points = itertools.product(
+        printed.batches, batch_factors, change_clips, printed.steps
+    )
+    settings = [
+        NetworkSetting(b, b * factor, change, eta)
+        for b, factor, change, eta in points
+        if b * factor <= n
     ]
-    if not every:
+    if not settings:
         raise check.ArgumentError(
             "n", n, f"must be at least b, which is {printed.batches[0]}"
         )
     if request.is_smoke:
-        return every[len(every) // 2 :][:1]
+        return settings[len(settings) // 2 :][:1]
     drawn = [
-        every[place]
-        for place in generator(request.seed, GRID_STREAM).permutation(len(every))
+        settings[place]
+        for place in generator(request.seed, GRID_STREAM).permutation(len(settings))
     ]
     count = request.settings or MAX_TRIALS
     return (

@@ -134,15 +134,21 @@ class FigurePanel(NetworkPanel):
         assert isinstance(method, StagedAlgorithm)
         n = len(self.train.y)
         batch = min(BATCH, n)
-        parts = 2 ** (STAGES + 1) - 2
-        first = max(1, self.epochs * n // batch // parts)
-        bought = (
+        stage_units = 2 ** (STAGES + 1) - 2
+        first_steps = max(1, self.epochs * n // batch // stage_units)
+        accounted_noise = (
             None
             if cell.epsilon is None
-            else network_noise(DP_SGD, n, first * parts, batch, batch, cell.epsilon)
+            else network_noise(
+                DP_SGD, n, first_steps * stage_units, batch, batch, cell.epsilon
+            )
         )
         numbers = schedule(
-            method, first, eta, batch, 2.0 * CLIP * bought.noise / n if bought else 0.0
+            method,
+            first_steps,
+            eta,
+            batch,
+            2.0 * CLIP * accounted_noise.noise / n if accounted_noise else 0.0,
         )
 
         def start(seed: int) -> StagedDescent:
@@ -150,15 +156,18 @@ class FigurePanel(NetworkPanel):
 
         setting = {"setting": f"B = {batch}, first step {eta:g}"}
         return TunedTrial(
-            first * parts, bought.epsilon if bought else None, start, setting
+            first_steps * stage_units,
+            accounted_noise.epsilon if accounted_noise else None,
+            start,
+            setting,
         )
 
 
 def schedule(
-    method: StagedAlgorithm, first: int, eta: float, batch: int, std: float
+    method: StagedAlgorithm, first_steps: int, eta: float, batch: int, std: float
 ) -> StageSchedule:
-    """Return the stages of a method. ``first`` is T^0; all methods have the same total number of steps."""
-    stages = stagewise(STAGES, first, method.momentum_steps(first), eta)
+    """Return the stages of a method. ``first_steps`` is T^0; all methods have the same total number of steps."""
+    stages = stagewise(STAGES, first_steps, method.momentum_steps(first_steps), eta)
     if not method.has_stages:
         steps = sum(stage.steps for stage in stages)
         stages = (Stage(steps, method.momentum_steps(steps), eta, method.decay),)
