@@ -58,10 +58,8 @@ def card_name(device: str) -> str:
             if torch.device(device).type == "cuda"
             else ""
         )
-    except (
-        AssertionError,
-        RuntimeError,
-    ) as error:  # raised for devices that this build does not support
+    # raised for devices that this build does not support
+    except (AssertionError, RuntimeError) as error:
         reason = message_of(error).partition(". ")[0]
         rule = f"must be a device of this machine on which PyTorch computes ({reason[:120]})"
         raise ArgumentError("device", device, rule) from error
@@ -94,9 +92,8 @@ def tf32_note(promise: Promise) -> Iterator[ConformanceTest]:
 def _uses_tf32(backends: Any, settings: Any) -> bool:
     try:
         return bool(settings.allow_tf32)
-    except (
-        RuntimeError
-    ):  # the setting was changed through its newer name, fp32_precision
+    except RuntimeError:
+        # the setting was changed through its newer name, fp32_precision
         precision = settings.fp32_precision
         return (
             str(backends.fp32_precision if precision == "none" else precision) == "tf32"

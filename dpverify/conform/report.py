@@ -146,10 +146,8 @@ def _is_consequence(test: ConformanceTest, cause: ConformanceTest) -> bool:
     """Test whether ``test`` is expected to pass once the fault ``cause`` is fixed."""
     test_subject = subject(test)
     cause_subject = subject(cause)
-    if test_subject in (
-        "outputs",
-        cause_subject,
-    ):  # any fault can raise the audited epsilon
+    # any fault can raise the audited epsilon
+    if test_subject in ("outputs", cause_subject):
         return True
     if test.error and test.error == cause.error:
         return True

@@ -90,11 +90,8 @@ def generator_test(sources: NoiseSources) -> ConformanceTest:
     text = "the same seed gives different noise"
     if sources.system:
         text += f": the optimizer uses randomness of the operating system ({', '.join(sources.system)})"
-    text += (
-        "; equal noise was made by replacing the numbers it draws"
-        if sources.is_replayable
-        else ""
-    )
+    if sources.is_replayable:
+        text += "; equal noise was made by replacing the numbers it draws"
     return ConformanceTest("generator", False, text, GENERATOR_SEES)
 
 
@@ -312,9 +309,8 @@ def _tests_and_families(
         yield generator_test(sources)
 
     yield from guarded_tests("generator", generator_tests())
-    is_finiteness_reported = (
-        False  # whether releases that are not finite have been reported
-    )
+    # whether releases that are not finite have been reported
+    is_finiteness_reported = False
     families = list(
         _test_families(guarded.optimizer, promise, sources, family_alpha, seed, outputs)
     )

@@ -52,12 +52,10 @@ def sensitivity_tests(
     allowed = promise.sensitivity
     finding = f"one example changes {search.worst_release} by {search.change:.6g}"
     finding += f"; at most {search.allowed:.6g} is allowed"
-    finding += (
-        ""
-        if promise.dtype == "float64"
-        else f", and {search.rounding:.2g} for rounding to {promise.dtype}"
-    )
-    finding += f" ({search.worst_case})" if search.worst_case else ""
+    if promise.dtype != "float64":
+        finding += f", and {search.rounding:.2g} for rounding to {promise.dtype}"
+    if search.worst_case:
+        finding += f" ({search.worst_case})"
     if search.clip_length_case:
         finding = f"one example changes the clip length of its own step ({search.clip_length_case})"
     if search.non_finite_case:
@@ -65,17 +63,14 @@ def sensitivity_tests(
     finding += (
         f"; tested: {steps_and_sizes_text(promise, search.steps, sorted(search.sizes))}"
     )
-    finding += (
-        f", {search.tried_count} of {search.possible_count} pairs of batches"
-        if search.tried_count < search.possible_count
-        else ""
-    )
-    is_small = search.largest_ratio <= 1.0 and not search.clip_length_case
+    if search.tried_count < search.possible_count:
+        finding += f", {search.tried_count} of {search.possible_count} pairs of batches"
+    is_within_bound = search.largest_ratio <= 1.0 and not search.clip_length_case
     because = (
         "finite numbers"
-        if is_small and search.non_finite_case
+        if is_within_bound and search.non_finite_case
         else "every batch"
-        if is_small and search.failed_case
+        if is_within_bound and search.failed_case
         else ""
     )
     sees = f"a change above {allowed:.6g} in the batches and steps tried"
@@ -85,7 +80,7 @@ def sensitivity_tests(
         else None
     )
     if search.finite_pair_count:
-        passed = is_small and not search.non_finite_case
+        passed = is_within_bound and not search.non_finite_case
         yield ConformanceTest(
             "sensitivity", passed, finding, sees, because=because, measured=measured
         )

@@ -122,7 +122,8 @@ def _seed_counts(entries: list[CatalogueEntry], seeds: int) -> str:
     text = f"a fault in {always_found} of {len(entries)} optimizers" + (
         f" with each of {seeds} seeds" if seeds > 1 else ""
     )
-    text += f", and in {partly_found} with some seeds" if partly_found else ""
+    if partly_found:
+        text += f", and in {partly_found} with some seeds"
     return text + (f"; not fully tested: {untested}" if untested else "")
 
 
