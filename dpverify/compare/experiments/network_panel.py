@@ -116,7 +116,7 @@ class NetworkPanel(Panel):
         return NetworkTable(
             network=self.name,
             data=self.train.name,
-            real=self.real,
+            real=self.is_published,
             n=len(self.train.y),
             tested=len(self.test.y),
             d=len(self.oracle.start),

@@ -340,7 +340,7 @@ class TablePanel(Panel):
         chance = min(max(positive, 1e-12), 1.0 - 1e-12)
         return DataTable(
             name=parts.name,
-            real=parts.real,
+            real=parts.is_published,
             n=n,
             tested=len(parts.x_test),
             d=d,
