@@ -200,8 +200,8 @@ def results(
     import dpverify.conform.outputs
     import dpverify.conform.training.ranks  # noqa: F401  loaded here, so that this does not count as foreign code's time
     from dpverify.conform.peers.recording import (
-        docstring_and_versions,
         short_target,
+        versioned_docstring,
         versions_of,
     )
 
@@ -219,7 +219,7 @@ def results(
     yield (
         "auditors",
         {
-            name: docstring_and_versions(function, module, name)
+            name: versioned_docstring(function, module, name)
             for name, (function, module) in auditors.items()
         },
     )
@@ -344,11 +344,8 @@ def _training(
             target,
             "must be in a module with a PROMISE, a dpverify.conform.Promise",
         )
-    return (
-        docstring_of(make, target),
-        module,
-        (with_device(target, make, device), promise),
-    )
+    pair = (with_device(target, make, device), promise)
+    return docstring_of(make, target), module, pair
 
 
 def _entry(

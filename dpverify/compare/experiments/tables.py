@@ -1,7 +1,4 @@
-"""Tables 2 and 3 of wang2019, with the settings that its section 6.1 prints, and their data.
-
-The data are the user's files, or synthetic data of the paper's shape and a bundled data set.
-"""
+"""Tables 2 and 3 of wang2019 in the settings of section 6.1, on the user's files or on bundled and synthetic data."""
 
 from __future__ import annotations
 

@@ -31,7 +31,6 @@ from dpverify.conform.rounding import (
 TAIL_LIMITS = (1.0, 2.0, 3.0)
 MAX_COLUMNS = 2000  # steps or coordinates of which all pairs are tested
 BLOCK_NUMBERS = 2**22  # numbers compared in one numpy call
-
 COORDINATES_NAME = "noise of two coordinates"
 TWO_NUMBERS_NAME = "noise of two numbers"
 
@@ -79,13 +78,11 @@ def _products_test(
     low = chi2.ppf(level, dof) / rounding
     high = chi2.isf(level, dof) * rounding
     worst = np.argmax(np.abs(statistics - dof))
-    first_column = first[worst] + 1
-    second_column = second[worst] + 1
+    i = first[worst] + 1
+    j = second[worst] + 1
     ratios = (f"{value / dof - 1:+.3f}" for value in (statistics[worst], low, high))
     columns_text = (
-        f"{first_column}: variance off by"
-        if first_column == second_column
-        else f"{first_column} and {second_column}: correlation about"
+        f"{i}: variance off by" if i == j else f"{i} and {j}: correlation about"
     )
     finding = "{} {}, {} to {} allowed".format(columns_text, *ratios)
     passed = bool(np.all((low <= statistics) & (statistics <= high)))
@@ -298,7 +295,7 @@ MIN_DISTINCT_FRACTION = 0.99  # least fraction of distinct numbers in independen
 MAX_REPEAT_NUMBERS = 2**22  # numbers that are tested for repeats and for their digits
 MIN_REPEAT_NUMBERS = 10_000
 # if equal vectors have a smaller probability than this, they are a fault
-NEGLIGIBLE_PROBABILITY = 1e-9
+NEGLIGIBLE = 1e-9
 # number of distinct seeds: PyTorch's CPU generators use only 32 bits of a seed
 SEEDS = 2**32
 EXCESS_PROBABILITY = 1e-6  # bound on the probability of more repeats than allowed
@@ -365,9 +362,9 @@ def _fresh_numbers_test(noise: Any, promise: Promise) -> ConformanceTest:
     probability at most ``u**d``.
     """
     steps = noise.reshape(-1, promise.released_dimension)
-    roundoff = unit_roundoff(promise.dtype)
+    u = unit_roundoff(promise.dtype)
     number_limit = min(
-        MAX_REPEAT_NUMBERS, int((1.0 - MIN_DISTINCT_FRACTION) / roundoff / 5.0)
+        MAX_REPEAT_NUMBERS, int((1.0 - MIN_DISTINCT_FRACTION) / u / 5.0)
     )  # then the expected number of equal pairs is at most a tenth of the fault threshold
     rows = max(1, number_limit // steps.shape[1])
     numbers = steps[:rows]
@@ -375,8 +372,8 @@ def _fresh_numbers_test(noise: Any, promise: Promise) -> ConformanceTest:
         number_limit >= MIN_REPEAT_NUMBERS
         and np.unique(numbers).size < MIN_DISTINCT_FRACTION * numbers.size
     )
-    if math.log(len(steps)) * 2 + math.log(roundoff) * promise.dimension < math.log(
-        NEGLIGIBLE_PROBABILITY
+    if math.log(len(steps)) * 2 + math.log(u) * promise.dimension < math.log(
+        NEGLIGIBLE
     ):
         distinct_count = len({hashlib.sha256(row.tobytes()).digest() for row in steps})
         is_fault = is_fault or len(steps) - distinct_count > chance_repeats(len(steps))

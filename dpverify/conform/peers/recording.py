@@ -137,7 +137,7 @@ def _dynamic_imports(tree: ast.Module) -> Iterator[str]:
                 yield name
 
 
-def docstring_and_versions(
+def versioned_docstring(
     function: Callable[..., Any], module: ModuleType, target: str
 ) -> str:
     """Return the docstring of a function and the versions of the libraries that its module imports."""
