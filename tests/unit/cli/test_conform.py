@@ -100,7 +100,7 @@ def bad():
     return {"a": 1}
 def audit(given):
     "An auditor that looks at one run."
-    return "too long" if abs(given.cases[0].draws(1, given.seed)[0]).max() > 1e3 else ""
+    return "too long" if abs(given.cases[0].sample(1, given.seed)[0]).max() > 1e3 else ""
 """
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from dpverify.harness import finished as module
@@ -130,8 +131,10 @@ def test_the_size_of_a_run_is_measured_in_bytes(
 ) -> None:
     monkeypatch.setattr(module, "MAX_BYTES", 10)
     run = run_demo(demo, store, request_)
-    info = replace(run.run, commit="é" * 100, from_store=1, stale_in_store=0)
-    run = replace(run, run=info)
+    info = msgspec.structs.replace(
+        run.run, commit="é" * 100, from_store=1, stale_in_store=0
+    )
+    run = msgspec.structs.replace(run, run=info)
     monkeypatch.setattr(module, "MAX_BYTES", len(encode(run).decode()))
     request_.save(store, run, 1)
     assert request_.stored_run(store) is None
